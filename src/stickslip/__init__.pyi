@@ -61,6 +61,7 @@ from stickslip.laws import FrictionCurve as FrictionCurve
 from stickslip.laws import LoadIndependent as LoadIndependent
 from stickslip.laws import Newton as Newton
 from stickslip.laws import Poisson as Poisson
+from stickslip.laws import RestitutionCurve as RestitutionCurve
 from stickslip.laws import Stribeck as Stribeck
 from stickslip.laws import Stronge as Stronge
 from stickslip.laws import TwoCoefficient as TwoCoefficient

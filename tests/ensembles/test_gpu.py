@@ -40,6 +40,23 @@ def woodpecker(solver):
     return request_of(library.woodpecker(), vary, ["final", "impacts"], t_end=0.4, solver=solver)
 
 
+def falling_bar(law):
+    """A bar that strikes the floor with one end, within the run, under an impact law."""
+    vary = {"friction": [0.1, 0.5], "restitution_normal": [0.3, 0.8]}
+    return request_of(library.impacting_bar(), vary, ["final", "impacts"], dt=2e-3, t_end=0.1, law=law)
+
+
+def sled():
+    """Friction of the place and restitution of the speed."""
+    from tests.laws.test_state_laws import sled as system
+
+    start = ss.Scenario(system(), np.array([0, 0.1]), np.array([2.0, 0]), dt=2e-3, t_end=0.3, title="", source="")
+    return request_of(start, {"k": [0.0, 0.8], "a": [0.1, 0.3]}, ["final"])
+
+
+LAWS = ["poisson", "stronge", "poisson-integrated", "stronge-lumped", ss.Newton(0.4)]
+
+
 def text_of(request):
     rows, P = request.rows(0, 1)
     module = request.module
@@ -84,6 +101,8 @@ def on_cores(request, rows, P):
         pytest.param(lambda: woodpecker("auto"), marks=slow, id="woodpecker auto"),
         pytest.param(lambda: woodpecker("gauss-seidel"), marks=slow, id="woodpecker gauss-seidel"),
         pytest.param(lambda: woodpecker("lemke"), marks=slow, id="woodpecker lemke"),
+        pytest.param(sled, marks=slow),
+        *(pytest.param(lambda law=law: falling_bar(law), marks=slow, id=str(law)) for law in LAWS),
     ],
 )
 def test_the_text_for_a_card_does_the_steps_of_the_cpu(make):
@@ -111,6 +130,13 @@ def test_ptx_of_a_ball_fuses_nothing():
     counts = counts_of(ball())
     assert counts["mul.rn.f64"] > 20  # with a rounding of their own: the driver may not fuse them either
     assert counts["mul.f64"] == counts["fma.rn"] == counts[".extern"] == 0
+
+
+@slow
+@pytest.mark.parametrize("law", LAWS, ids=str)
+def test_ptx_of_impact_laws(law):
+    counts = counts_of(falling_bar(law))
+    assert counts["mul.rn.f64"] > 20 and counts["mul.f64"] == counts["fma.rn"] == counts[".extern"] == 0
 
 
 @slow
@@ -157,7 +183,16 @@ def test_without_a_driver_it_says_so(monkeypatch):
 
 
 @needs_card
-@pytest.mark.parametrize("make", [ball, belt, lambda: woodpecker("auto"), lambda: woodpecker("gauss-seidel")])
+@pytest.mark.parametrize(
+    "make",
+    [
+        ball,
+        belt,
+        lambda: woodpecker("auto"),
+        lambda: woodpecker("gauss-seidel"),
+        *(lambda law=law: falling_bar(law) for law in LAWS[:3]),
+    ],
+)
 def test_a_card_gives_the_bits_of_the_cpu(make):
     request = make()
 

@@ -36,6 +36,7 @@ from stickslip.analysis.shooting import as_cycle, newton, on_contacts
 from stickslip.checks import Array, real_number, renamed, unknown_name
 from stickslip.events.book import MotionError
 from stickslip.events.modes import Mode
+from stickslip.laws import ImpactLaw
 from stickslip.mechanisms.reset import Reset
 from stickslip.scenario import Scenario, require_scenario
 
@@ -135,6 +136,7 @@ def continue_cycle(
     *,
     section: AnySection | None = None,
     reset: Reset | None = None,
+    law: str | ImpactLaw | None = None,
     returns: int | None = None,
     settle_returns: int = 200,
     rtol: float = 1e-11,
@@ -148,7 +150,7 @@ def continue_cycle(
     Parameters
     ----------
     parameter, start, end : name and values of a parameter of the system; the scenario settles at `start`
-    section, reset, returns, settle_returns, rtol, tol : as in `limit_cycle`
+    section, reset, law, returns, settle_returns, rtol, tol : as in `limit_cycle`
     max_cycles : cycles of the branch at most
     largest_step : in (z, a), relative to their ranges
     progress : show a progress bar on stderr, see `analysis.progress`; a function is called with how far the parameter
@@ -165,7 +167,7 @@ def continue_cycle(
         raise ValueError(f"start and end of {parameter} must differ, got {first:g} twice.")
     if not 1e-4 <= real_number(largest_step, "largest_step") <= 1.0:
         raise ValueError(f"largest_step must lie between 1e-4 and 1, got {largest_step:g}.")
-    setting = Setting.of(with_reset(scenario, reset), section).with_parameter(parameter, first)
+    setting = Setting.of(with_reset(scenario, reset), section, law).with_parameter(parameter, first)
     setting.with_parameter(parameter, last)
     with reported(progress if progress is None or progress is True else False, "settling") as tell:
         guess = Guess.of(setting, returns, settle_returns, "moreau-midpoint", rtol, tell)

@@ -225,7 +225,7 @@ def _balance(system: System, q: Array, u: Array, p: Array, t: float, gap_tol: fl
     gap = system.gap(q, t, p)
     check_constraints(system, gap, PENETRATION_TOLERANCE, "q", "is given")
     springs = (kinds == SPRING) & (np.abs(gap) > gap_tol)
-    mu, _, _, a = system.laws(p)
+    mu, _, _, a = system.laws_at(q, t, p)
     h = system.force(q, u, t, p) - W_T[springs].T @ (np.sign(gap) * a)[springs]
     closed = ((kinds == CONTACT) & (gap <= gap_tol)) | (kinds == CLUTCH) | (kinds == FRICTION)
     index = np.flatnonzero(closed | ((kinds == SPRING) & ~springs))

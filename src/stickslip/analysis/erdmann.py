@@ -105,7 +105,7 @@ def erdmann(
     inertia = Inertia.at(system, place, t, p)
     W_N, W_T, _ = (rows[index] for rows in system.geometry(place, t, p))
     V_N, V_T = inertia.solve(W_N.T), inertia.solve(W_T.T)
-    mu = system.laws(p)[0][index]
+    mu = system.laws_at(place, t, p, None, index)[0][index]
     alpha = np.einsum("ij,ji->i", W_N, V_N)
     delta = np.einsum("ij,ji->i", W_N, V_T)
     names = tuple(system.contact_names[k] for k in index)

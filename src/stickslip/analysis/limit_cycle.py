@@ -27,6 +27,7 @@ from stickslip.analysis.step_map import StepMap
 from stickslip.analysis.stepped_shooting import shoot_stepped
 from stickslip.checks import real_number, renamed, whole_number
 from stickslip.events.event_driven import EventDriven
+from stickslip.laws import ImpactLaw
 from stickslip.mechanisms.reset import Reset
 from stickslip.scenario import Scenario
 
@@ -40,6 +41,7 @@ def limit_cycle(
     section: AnySection | None = None,
     reset: Reset | None = None,
     stepper: Any = "event-driven",
+    law: str | ImpactLaw | None = None,
     returns: int | None = None,
     settle_returns: int = 200,
     dt: float | None = None,
@@ -58,6 +60,7 @@ def limit_cycle(
         `DriveSection` for driven systems, see `analysis.sections`; None: the system's own
     reset : new names for coordinates after each return, for walkers and wheels; None: the scenario's own
     stepper : "event-driven" or `EventDriven(rtol)`; else a time stepper as `simulate` takes it
+    law : impact law, as in `simulate`
     returns : passages of the section per cycle; None: what the settled motion shows, at most 16
     settle_returns : passages that a time stepper runs before Newton's method takes over; 0: the start is the guess,
         which also finds unstable cycles
@@ -74,7 +77,7 @@ def limit_cycle(
     ValueError : a section that does not suit the system, numbers out of range
     NoCycle : the motion does not recur, or Newton's method does not converge
     """
-    setting = Setting.of(with_reset(scenario, reset), section)
+    setting = Setting.of(with_reset(scenario, reset), section, law)
     _check_numbers(returns, settle_returns, members, tol)
     judge = stepper if isinstance(stepper, EventDriven) else EventDriven(rtol=rtol)
     by_events = isinstance(stepper, EventDriven) or stepper == EventDriven.name

@@ -36,6 +36,7 @@ from stickslip.checks import Array
 from stickslip.events.arcs import SAMPLES, Arc
 from stickslip.events.event_driven import measured
 from stickslip.events.modes import Mode
+from stickslip.laws import ImpactLaw, law_from
 from stickslip.mechanisms.reset import Relabelling
 from stickslip.mechanisms.system import CONSTRAINT, CONTACT, SPRING
 from stickslip.scenario import Scenario
@@ -134,6 +135,7 @@ class Setting:
     travel : coordinates that stand in no equation: a cycle may shift them
     turning : angles, coordinates that the equations know up to whole turns: a cycle may turn them on
     reset : new names for the coordinates after each return; None without
+    law : impact law; None: Newton's
     """
 
     scenario: Scenario
@@ -144,9 +146,10 @@ class Setting:
     travel: tuple[int, ...]
     turning: tuple[int, ...]
     reset: Relabelling | None = None
+    law: ImpactLaw | None = None
 
     @classmethod
-    def of(cls, scenario: Scenario, section: AnySection | None = None) -> Setting:
+    def of(cls, scenario: Scenario, section: AnySection | None = None, law: str | ImpactLaw | None = None) -> Setting:
         """Raises ValueError for a section that does not suit the system."""
         chosen, driven, name = section_of(scenario, section), is_driven(scenario), scenario.system.name
         if driven and not isinstance(chosen, PhaseSection):
@@ -167,12 +170,13 @@ class Setting:
             travel = tuple(
                 i for i in travel if np.array_equal(reset.J[i], kept[i]) and np.array_equal(reset.J.T[i], kept[i])
             )
-        return cls(scenario, section, chosen, p, driven, travel, turning, reset)
+        own = None if law is None else law_from(law)
+        return cls(scenario, section, chosen, p, driven, travel, turning, reset, own)
 
     def with_parameter(self, name: str, value: float) -> Setting:
         """The setting at another value of a parameter; a section that was given stays where it is."""
         params = {**(self.scenario.params or {}), name: value}
-        return Setting.of(replace(self.scenario, params=params), self.given)
+        return Setting.of(replace(self.scenario, params=params), self.given, self.law)
 
     @property
     def words(self) -> str:
@@ -263,7 +267,7 @@ class EventMap:
         t_end = t_A + self.horizon
         if isinstance(section, PhaseSection):
             t_end = t_A + (returns + 0.01) * section.period
-        motion = FollowedMotion.of(system, x, setting.p, t_A, t_end, self.rtol, mode, tangent)
+        motion = FollowedMotion.of(system, x, setting.p, t_A, t_end, self.rtol, mode, tangent, setting.law)
         count = 0
         for t, arc, _ in passages(motion, section):
             count += 1

@@ -21,13 +21,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from stickslip.analysis.law_branch import LawBranch
 from stickslip.checks import Array
 from stickslip.contact.planar import solver_from
 from stickslip.events.arcs import Arc, Event
 from stickslip.events.event_driven import EventDriven
 from stickslip.events.modes import Mode, onto_velocities
 from stickslip.events.motion import Motion, change
-from stickslip.laws import Newton
+from stickslip.laws import ImpactLaw, Newton
 from stickslip.mechanisms.generate import compiled_module
 from stickslip.mechanisms.inertia import Inertia
 from stickslip.mechanisms.system import CONTACT, SPRING, System
@@ -110,18 +111,16 @@ class FollowedMotion(Motion):
         self.settled: tuple[np.ndarray, Array] | None = None
         self.Phi, self.delay = np.eye(2 * self.f), np.zeros(2 * self.f)
         self.passed: list[Arc] = []
-        if type(self.law) is not Newton:
-            raise ValueError(f"saltation matrices are there for Newton's impact law, got {self.law.name!r}.")
 
     @classmethod
     def of(
         cls, system: System, x: Array, p: Array, t: float, t_end: float, rtol: float, start: Mode | None = None,
-        tangent: bool = True,
+        tangent: bool = True, law: ImpactLaw | None = None,
     ) -> FollowedMotion:  # fmt: skip
         """The motion from x = (q, u) at t, with the usual options of `EventDriven`."""
         judge, f = EventDriven(rtol=rtol), system.n_dof
         return cls(
-            system, compiled_module(system.branched, "smooth", "auto"), p, Newton(), solver_from("auto"), t,
+            system, compiled_module(system.branched, "smooth", "auto"), p, law or Newton(), solver_from("auto"), t,
             x[:f].copy(), x[f:].copy(), t_end, judge.rtol, 1e-3 * judge.rtol, judge.gap_tol, judge.zeno,
             judge.max_events, start=start, tangent=tangent,
         )  # fmt: skip
@@ -240,8 +239,14 @@ class FollowedMotion(Motion):
         closing = [slot for slot in event.slots if slot[1] == 0 and (slot[0] >= n or before.normal[slot[0]] == 0)]
         rows = [self._earlier(event, before, slot, f_A) for slot in closing]
         speed = max(-float(self.hit.normal_velocity_before[k]) for k in self.struck(closing))
-        branch = ImpactBranch.of(self)
         x = event.y[: 2 * self.f]
+        newton = type(self.law) is Newton
+        if not newton and self.system.has_friction_laws:
+            raise Undefined(
+                f"an impact under law {self.law.name!r} at t = {event.t:.9g} s has friction that depends on slip: no "
+                "saltation matrix is known for that"
+            )
+        branch = ImpactBranch.of(self, x) if newton else LawBranch.of(self, x)
         D_x = differences(lambda x: branch.jump(x, event.t), x)
         D_t = time_difference(lambda t: branch.jump(x, t), event.t, min(_TIME_STEP, 1e-3 * self.span))
         S = D_x + np.outer(f_E - D_x @ f_A - D_t, rows[0])
@@ -306,14 +311,19 @@ class ImpactBranch:
     pushing: np.ndarray
     sticking: np.ndarray
     ratio: Array  # r = Lambda_T / Lambda_N of slipping contacts, 0 of the others
+    mu: Array  # friction where the impact happened
+    speed: Array  # of slip after the impact [m/s]
     at_the_bound: bool
 
     @classmethod
-    def of(cls, motion: FollowedMotion) -> ImpactBranch:
-        """The branch that the motion's last impact took: xi_T = 0 where it sticks, Lambda_T at its bound where not."""
+    def of(cls, motion: FollowedMotion, x: Array) -> ImpactBranch:
+        """The branch that the motion's last impact took: xi_T = 0 where it sticks, Lambda_T at its bound where not.
+
+        x : state before the impact, (2 f,).
+        """
         hit, system, p = motion.hit, motion.system, motion.p
         assert hit is not None
-        mu, eps_N, eps_T, _ = system.laws(p)
+        mu, eps_N, eps_T, _ = system.laws_at(x[: motion.f], motion.t, p, x[motion.f :])
         _, eps_T = motion.law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
         N, T = hit.normal_impulse, hit.tangential_impulse
         pushing = N > 0.0
@@ -327,17 +337,24 @@ class ImpactBranch:
         room = np.where(frictional, 1.0 - np.abs(T) / np.where(frictional, mu * N, 1.0), 1.0)
         between = frictional & (np.where(slips, off, room) < _AT_THE_BOUND)
         ratio = np.where(slips, T / np.where(pushing, N, 1.0), 0.0)
-        return cls(motion, pushing, frictional & ~slips, ratio, bool(between.any()))
+        speed = np.abs(after)
+        there = system.sliding_friction(speed, p, (x[: motion.f], motion.t))
+        return cls(motion, pushing, frictional & ~slips, ratio, there, speed, bool(between.any()))
 
     def jump(self, x: Array, t: float) -> Array:
         """(q, u+) of a state before the impact, (2 f,)."""
         motion, system, f = self.motion, self.motion.system, self.motion.f
         q, u, p = x[:f], x[f:], motion.p
         W_N, W_T, w_hat = system.geometry(q, t, p)
-        eps_N, eps_T = motion.law.coefficients(*system.laws(p)[1:3], system.contact_kinds, system.contact_names)
+        _, eps_N, eps_T, _ = system.laws_at(q, t, p, u)
+        eps_N, eps_T = motion.law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
+        ratio = self.ratio
+        if system.state_laws:  # friction is another one beside the place of the impact
+            here = system.sliding_friction(self.speed, p, (q, t))
+            ratio = ratio * here / np.where(ratio != 0.0, self.mu, 1.0)
         N, T = np.flatnonzero(self.pushing), np.flatnonzero(self.sticking)
         C = np.concatenate([W_N[N], W_T[T]])
-        R = np.concatenate([W_N[N] + self.ratio[N, None] * W_T[N], W_T[T]])
+        R = np.concatenate([W_N[N] + ratio[N, None] * W_T[N], W_T[T]])
         gamma = C @ u + np.concatenate([w_hat[N, 0], w_hat[T, 1]])
         inertia = Inertia.at(system, q, t, p, directions=(W_N, W_T, w_hat))
         V = inertia.solve(R.T)
@@ -350,7 +367,8 @@ class ImpactBranch:
 
 def _require_constant(motion: FollowedMotion, speed: Array, slips: np.ndarray) -> None:
     """Raise where a contact slips in an impact with a coefficient of friction that changes with the speed."""
-    here, faster = (motion.system.sliding_friction(factor * speed, motion.p) for factor in (1.0, 1.0 + 1e-6))
+    place = motion.q, motion.t
+    here, faster = (motion.system.sliding_friction(factor * speed, motion.p, place) for factor in (1.0, 1.0 + 1e-6))
     changing = np.flatnonzero(slips & (here != faster))
     if len(changing):
         name = motion.system.contact_names[changing[0]]

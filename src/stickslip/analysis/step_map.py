@@ -119,8 +119,8 @@ class StepMap:
         names = (*system.coordinate_names, *system.velocity_names)
         result = ensemble(
             scenario, dict(zip(names, starts.T, strict=True)), ["period", "points"], dt=self.dt, t_end=duration,
-            stepper=self.stepper, params=scenario.params, paired=True, penetration_tol=1.0, progress=False,
-            section=setting.section, points=room,
+            stepper=self.stepper, law=setting.law, params=scenario.params, paired=True, penetration_tol=1.0,
+            progress=False, section=setting.section, points=room,
         )  # fmt: skip
         if result.n_failed:
             raise ArithmeticError(f"{chosen_stepper(self.stepper).name} with dt = {self.dt:g} s: {result.failed(1)[0]}")
@@ -167,7 +167,7 @@ class StepMap:
         t0 = self.setting.t_A
         run: Trajectory = scenario.simulate(
             q0=x[:f], u0=x[f:], t0=t0, dt=dt, t_end=t0 + duration, every=every, stepper=self.stepper,
-            on_energy_gain="ignore", penetration_tol=1.0, progress=False,
+            law=self.setting.law, on_energy_gain="ignore", penetration_tol=1.0, progress=False,
         )  # fmt: skip
         if not run.complete:
             raise ArithmeticError(f"{run.stepper} with dt = {dt:g} s {run.status}")
@@ -219,8 +219,8 @@ def settle(
         tell(f"settling: {max(before, 0)} of {wanted} passages of the section, next look after {duration:.3g} s")
         every = max(1, round(duration / dt / (_RECORDS * max(wanted // 8, 1))))
         run = scenario.simulate(
-            t0=t0, dt=dt, t_end=t0 + duration, every=every, stepper=stepper, on_energy_gain="ignore",
-            penetration_tol=1.0, progress=False,
+            t0=t0, dt=dt, t_end=t0 + duration, every=every, stepper=stepper, law=setting.law,
+            on_energy_gain="ignore", penetration_tol=1.0, progress=False,
         )  # fmt: skip
         if not run.complete:
             raise ArithmeticError(f"{run.stepper} with dt = {dt:g} s {run.status}")

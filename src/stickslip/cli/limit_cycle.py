@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stickslip.cli.options import AsJson, JsonOut, Mechanism, Plot, Rtol, Section, Settings, SettleReturns
+from stickslip.cli.options import AsJson, JsonOut, LawIfGiven, Mechanism, Plot, Rtol, Section, Settings, SettleReturns
 from stickslip.cli.output import line, multiplier_text, print_json, require_json, require_plot
 from stickslip.cli.settings import mechanism_with
 
@@ -21,6 +21,7 @@ def limit_cycle(
     stepper: Annotated[
         str, typer.Option(help="event-driven, or a time stepper such as moreau-midpoint.", metavar="NAME")
     ] = "event-driven",
+    law: LawIfGiven = None,
     returns: Annotated[
         int | None, typer.Option(help="Passages of the section per cycle; default: what is seen.", metavar="N")
     ] = None,
@@ -51,8 +52,8 @@ def limit_cycle(
     require_plot(plot)
     try:
         cycle = find(
-            scenario, section=section, stepper=stepper, returns=returns, settle_returns=settle_returns, dt=dt,
-            rtol=rtol, members=members,
+            scenario, section=section, stepper=stepper, law=law, returns=returns, settle_returns=settle_returns,
+            dt=dt, rtol=rtol, members=members,
         )  # fmt: skip
     except NoCycle as problem:
         text = str(problem).replace("settle_returns", "--settle-returns")

@@ -10,6 +10,7 @@ import typer
 from stickslip.cli.options import (
     AsJson,
     Dt,
+    LawIfGiven,
     Mechanism,
     NetcdfOut,
     Overwrite,
@@ -43,6 +44,7 @@ class Method:
     t_end: TEnd = None
     stepper: Stepper = "moreau-midpoint"
     solver: Solver = "auto"
+    law: LawIfGiven = None
     device: Annotated[str, typer.Option(help="cpu, gpu, auto or dask:ADDRESS.", metavar="WHERE")] = "cpu"
     threads: Annotated[int | None, typer.Option(help="Threads of the cpu; default: all cores.", metavar="N")] = None
 

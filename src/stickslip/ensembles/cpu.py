@@ -118,7 +118,7 @@ def _rescue(request: Request, layout: Any, row: Array, p: Array) -> bool:
     memory.book[:] = book[: codes.BOOK_SIZE]
     q_A, u_A = memory.q.copy(), memory.u.copy()
     block = Block.room(1, c, memory.sizes, every=step + 3)
-    code = Reference(system, request.stepper, request.solver).march(memory, 1, block)
+    code = Reference(system, request.stepper, request.solver, law=request.law).march(memory, 1, block)
     if code != codes.DONE:
         row[layout.STATUS] = code
         return False

@@ -28,6 +28,8 @@ from stickslip.contact.planar import PlanarSolver, solver_from
 from stickslip.ensembles.observables import NEED_SECTION, bytes_per_member, observables_of, read_rows
 from stickslip.ensembles.plan import Plan, plan_of
 from stickslip.jit.sources import sources_hash
+from stickslip.laws import NAMED_LAWS, ImpactLaw, Newton, law_from
+from stickslip.laws.compiled import has_kernel, kernel_numbers, kernel_options
 from stickslip.mechanisms.engines import Compiled
 from stickslip.mechanisms.generate import STACK_LIMIT, compiled_module
 from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_penetration, penetration_tolerance
@@ -51,7 +53,7 @@ class Request:
     plan : what varies.
     observe, section, travel, points, skip : what is watched; from step `skip` on.
     dt, steps : step size [s] and number of steps.
-    stepper, solver, penetration_tol : as in `simulate`.
+    stepper, solver, penetration_tol, law : as in `simulate`; a law of None is Newton's with the system's coefficients.
     """
 
     system: System
@@ -69,6 +71,7 @@ class Request:
     stepper: Stepper
     solver: PlanarSolver
     penetration_tol: float
+    law: ImpactLaw | None = None
 
     @property
     def options(self) -> dict[str, Any]:
@@ -76,6 +79,7 @@ class Request:
         kind, place, _ = watched(self.system, self.section)
         return {
             **self.stepper.options,
+            **kernel_options(self.law),
             "WATCHED": True,
             "SECTION": kind,
             "PLACE": place,
@@ -100,7 +104,8 @@ class Request:
         layout, system = self.module, self.system
         n, f = last - first, system.n_dof
         rows = np.zeros((n, layout.ROW_SIZE + self.points * layout.POINT_SIZE))
-        P = np.tile(self.p if len(self.p) else np.zeros(1), (n, 1))
+        numbers = np.concatenate([self.p, kernel_numbers(self.law, system.n_contacts)])
+        P = np.tile(numbers if len(numbers) else np.zeros(1), (n, 1))
         rows[:, :f], rows[:, f : 2 * f] = self.q0, self.u0
         for name, values in self.plan.members(first, last).items():
             if name in system.parameter_names:
@@ -161,6 +166,7 @@ class Request:
             "system": system.name,
             "stepper": self.stepper.name,
             "solver": self.solver.name,
+            **({} if self.law is None else {"law": repr(self.law)}),
             "tolerance": float(self.solver.tol),
             "dt": self.dt,
             "steps": self.steps,
@@ -209,6 +215,7 @@ def prepare(
     t_end: Any = None,
     stepper: Any = "moreau-midpoint",
     solver: Any = "auto",
+    law: Any = None,
     params: Mapping[Any, float] | None = None,
     section: Any = None,
     travel: Any = None,
@@ -226,6 +233,7 @@ def prepare(
     steps = number_of_steps(step, real_number(scenario.t_end if t_end is None else t_end, "t_end"), 0.0)
     wanted = observables_of(observe)
     chosen_stepper, chosen_solver = _method(system, stepper, solver)
+    chosen_law = _law(chosen_stepper, law)
     plan = plan_of(scenario, vary, samples, seed, paired)
     p = system.parameter_vector({**(scenario.params or {}), **(params or {})})
     tolerance = penetration_tolerance(penetration_tol)
@@ -246,6 +254,7 @@ def prepare(
         chosen_stepper,
         chosen_solver,
         tolerance,
+        chosen_law,
     )
     _check_extremes(request)
     return request
@@ -262,6 +271,21 @@ def _method(system: System, stepper: Any, solver: Any) -> tuple[Stepper, PlanarS
             f"ensembles take systems with at most {STACK_LIMIT} contacts, got {system.n_contacts}; use simulate."
         )
     return chosen, method
+
+
+def _law(stepper: Stepper, law: Any) -> ImpactLaw | None:
+    """The impact law of the members; None for Newton's with the system's coefficients."""
+    chosen = law_from(law)
+    if chosen == Newton():
+        return None
+    if not has_kernel(chosen):
+        raise ValueError(
+            f"law {type(chosen).__name__} is of a class without a kernel, and ensembles need one; use simulate, or one "
+            f"of {', '.join(NAMED_LAWS)}."
+        )
+    if not stepper.takes_laws:
+        raise ValueError(f"law {chosen.name!r} runs with stepper 'moreau-midpoint' only, got {stepper.name!r}.")
+    return chosen
 
 
 def _watching(
@@ -322,6 +346,9 @@ def _check_extremes(request: Request) -> None:
     for changed in [first, *({**first, **one} for one in request.plan.extremes() if set(one) <= set(names))]:
         _, _, p = system.check(request.q0, request.u0, {**base, **changed})
         request.stepper.check(system, p)
+        if request.law is not None:
+            _, eps_N, eps_T, _ = system.laws(p)
+            request.law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
     if not varied & {*system.coordinate_names}:
         _check_starts(request)
 

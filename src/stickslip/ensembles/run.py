@@ -22,6 +22,7 @@ from stickslip.ensembles.request import Request, prepare
 from stickslip.ensembles.result import Ensemble
 from stickslip.ensembles.store import ChunkStore, InMemory
 from stickslip.interrupts import opened, poll, uninterrupted
+from stickslip.laws import ImpactLaw
 from stickslip.mechanisms.steppers.stepper import Stepper
 from stickslip.run.progress import progress_bar
 from stickslip.run.records import memory_budget
@@ -74,6 +75,7 @@ def ensemble(
     t_end: float | None = None,
     stepper: str | Stepper = "moreau-midpoint",
     solver: str | PlanarSolver = "auto",
+    law: str | ImpactLaw | None = None,
     params: Mapping[Any, float] | None = None,
     progress: bool | Callable[[int], None] | None = None,
     **options: Unpack[Options],
@@ -92,7 +94,7 @@ def ensemble(
         certificate of every member are always there.
     device : "cpu", "gpu", "auto" (a GPU where there is one) or "dask:ADDRESS" of a scheduler, dask:tcp://host:8786.
     threads : of the device "cpu"; default: all cores.  The result does not depend on it.
-    dt, t_end, stepper, solver, params, penetration_tol : as in `simulate`; default: the scenario's own.
+    dt, t_end, stepper, solver, law, params, penetration_tol : as in `simulate`; default: the scenario's own.
     progress : show a progress bar on stderr (None: after two seconds, where stderr is a terminal); or a function that
         is called with the number of steps done.
 
@@ -125,7 +127,7 @@ def ensemble(
     kept = {name: options[name] for name in Keeping.__annotations__ if name in options}  # type: ignore[literal-required]
     asked: dict[str, Any] = {name: value for name, value in options.items() if name not in kept}
     request = prepare(
-        scenario, vary, observe, dt=dt, t_end=t_end, stepper=stepper, solver=solver, params=params, **asked
+        scenario, vary, observe, dt=dt, t_end=t_end, stepper=stepper, solver=solver, law=law, params=params, **asked
     )
     where = _device(device, threads)
     return _kept(request, where, progress, **kept)

@@ -89,7 +89,7 @@ class AccelerationProblem:
         directions = system.geometry(q, t, p)
         inertia = Inertia.at(system, q, t, p, directions=directions)
         W_N, W_T, _ = (rows[index] for rows in directions)
-        mu, _, _, a = (law[index] for law in system.laws(p))
+        mu, _, _, a = (law[index] for law in system.laws_at(q, t, p, None, index))
         if system.has_friction_laws:
             mu = _friction_now(system, t, q, u, p, index, s, stopped)
         V_N, V_T = (inertia.solve(W.T) for W in (W_N, W_T))
@@ -262,4 +262,4 @@ def _friction_now(
     slips[index] = s != 0.0
     speed = np.where(slips, np.abs(W_T @ u + w_hat[:, 1]), 0.0)
     moving = slips if stopped is None else slips | stopped
-    return np.where(moving, system.sliding_friction(speed, p), system.laws(p)[0])[index]
+    return np.where(moving, system.sliding_friction(speed, p, (q, t)), system.laws_at(q, t, p)[0])[index]

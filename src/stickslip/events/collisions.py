@@ -73,16 +73,17 @@ class Colliding(Watching):
         2 gamma_N / (|gamma_N'| (1 - eps_N)), [S00] section 4.2; the velocity it has is taken by `onto_velocities`.
         """
         gamma, size = relative_velocities(self.system, self.t, self.q, self.u, self.p)
+        eps_N = self._restitution()
         for i in np.flatnonzero(struck & ~closed & (self.kinds == CONTACT)):
             _, solution = self._accelerations(closed, sense.copy())
             if solution is None:
                 break
             rise = self.system.geometry(self.q, self.t, self.p)[0][i] @ solution.du + self._zeta()[i, 0]
-            short = 2.0 * gamma[i, 0] < -rise * (1.0 - self.eps_N[i]) * self.zeno * self.span
+            short = 2.0 * gamma[i, 0] < -rise * (1.0 - eps_N[i]) * self.zeno * self.span
             if short or gamma[i, 0] ** 2 < -2.0 * rise * 10.0 * self._gap_noise()[i]:  # or lower than round-off
                 closed[i] = True
                 sense[i] = np.sign(gamma[i, 1]) if abs(gamma[i, 1]) > ROUND_OFF * size[i, 1] else 0.0
-                rest = 2.0 * gamma[i, 0] / max(-rise * (1.0 - self.eps_N[i]), 1e-300)
+                rest = 2.0 * gamma[i, 0] / max(-rise * (1.0 - eps_N[i]), 1e-300)
                 self.happened.append((self.t + rest, ACCUMULATES, int(i)))
         return closed, sense
 
@@ -100,7 +101,7 @@ class Colliding(Watching):
         gamma, _ = relative_velocities(self.system, self.t, self.q, self.u, self.p)
         both, slides = closed.copy(), sense.copy()
         both[index] = True
-        slips = np.abs(gamma[:, 1]) > self.system.laws(self.p)[0] * np.abs(gamma[:, 0])
+        slips = np.abs(gamma[:, 1]) > self.system.laws_at(self.q, self.t, self.p)[0] * np.abs(gamma[:, 0])
         new = both & ~closed
         slides[new] = np.where(slips, np.sign(gamma[:, 1]), 0.0)[new]
         if np.any(self.system.gap(self.q, self.t, self.p)[index] > self.gap_tol):

@@ -191,9 +191,9 @@ def onto_velocities(
     there, too, and the infinitely many impacts which a closing contact skips keep their sum.
     """
     W_N, W_T, w_hat = system.geometry(q, t, p)
-    mu, _, _, a = system.laws(p)
+    mu, _, _, a = system.laws_at(q, t, p)
     if system.has_friction_laws:
-        mu = np.where(sense != 0.0, system.sliding_friction(np.abs(W_T @ u + w_hat[:, 1]), p), mu)
+        mu = np.where(sense != 0.0, system.sliding_friction(np.abs(W_T @ u + w_hat[:, 1]), p, (q, t)), mu)
     kinds = np.array(system.contact_kinds, dtype=int)
     N = np.flatnonzero(closed & ((kinds == CONTACT) | (kinds == CLUTCH)))
     T = np.flatnonzero(closed & (sense == 0.0) & ((mu > 0.0) | (a > 0.0)) & W_T.any(axis=1))

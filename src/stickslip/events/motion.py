@@ -22,7 +22,7 @@ from stickslip.events.next_mode import Settling
 from stickslip.events.watching import FORCE_TOLERANCE
 from stickslip.laws.slip import DEPENDS
 from stickslip.mechanisms.inertia import Inertia
-from stickslip.mechanisms.system import CLUTCH, CONTACT, SPRING
+from stickslip.mechanisms.system import CLUTCH, CONTACT, SPRING, LawError
 from stickslip.trajectory import CLOSES, GRAZES, KINK, OPEN, OPENS, REVERSES, SLIPS, STICK, STICKS, STRIKES
 
 _WINDOW = 1e-3  # share of the run in which events are counted
@@ -96,6 +96,7 @@ class Motion(Settling):
             self.book.work = float(arc.vector(arc.t_E)[-1])
             if len(self.system.constraints):
                 self._measure_constraints(arc.t_E, arc.vector(arc.t_E))
+            self._judge_laws(arc)
             yield arc
 
     def _measure_constraints(self, t: float, y: Array) -> None:
@@ -105,6 +106,17 @@ class Motion(Settling):
         rate = np.abs(Inertia.at(system, q, t, self.p).rate(u))
         self.book.constraint_error = max(self.book.constraint_error, float(error.max()))
         self.book.constraint_rate = max(self.book.constraint_rate, float(rate.max()))
+
+    def _judge_laws(self, arc: Arc) -> None:
+        """Raise where a coefficient of a closed contact that depends on the state leaves its range along an arc."""
+        if not self.system.state_laws:
+            return
+        closed, p = np.flatnonzero(arc.mode.closed), self.in_mode(arc.mode)
+        for t in np.linspace(arc.t_A, arc.t_E, 5)[1:].tolist():
+            try:
+                self.system.laws_at(arc.vector(t)[: self.f], t, p, None, closed)
+            except LawError as problem:
+                raise MotionError(t, str(problem).rstrip(".")) from None
 
     def _note(self, t: float, before: Mode, impacts: int) -> None:
         """Write down what happened at an event: impacts since then, and how each contact's state has changed."""

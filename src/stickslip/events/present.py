@@ -13,12 +13,12 @@ from stickslip.contact.planar import PlanarSolver
 from stickslip.events.acceleration import AccelerationProblem, Accelerations
 from stickslip.events.accumulation import MEMORY, Blow
 from stickslip.events.arcs import Event, Stand, Watch
-from stickslip.events.book import EventBook, Kept
+from stickslip.events.book import EventBook, Kept, MotionError
 from stickslip.events.modes import ROUND_OFF, Mode, onto_contacts
 from stickslip.impacts.impact import Impact
 from stickslip.laws import ImpactLaw
 from stickslip.laws.slip import CONSTANT
-from stickslip.mechanisms.system import SPRING, System
+from stickslip.mechanisms.system import SPRING, LawError, System
 
 _GAP_NOISE = 1e-15  # round-off of gaps that are made of numbers of size 1
 
@@ -27,7 +27,7 @@ _GAP_NOISE = 1e-15  # round-off of gaps that are made of numbers of size 1
 class Present:
     """State and mode of a motion at its present time, with what it remembers of the way.
 
-    Attributes: kernel, the compiled template `smooth`; p, parameters; law, solver, eps_N for impacts; rtol, gap_tol,
+    Attributes: kernel, the compiled template `smooth`; p, parameters; law, solver for impacts; rtol, gap_tol,
     zeno, max_events as in `EventDriven`; t, q, u, mode, the present; impacts, rows of the impact table so far;
     force_scale, acceleration_scale (n, 2), sizes of the forces and accelerations in the present mode.
     """
@@ -56,7 +56,7 @@ class Present:
         system, n = self.system, self.system.n_contacts
         self._choose_branches()
         _, eps_N, eps_T, _ = system.laws(self.p)
-        self.eps_N, _ = self.law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
+        self.law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)  # for its checks
         self.kinds = np.array(system.contact_kinds, dtype=int)
         self.f, self.span = system.n_dof, self.t_end - self.t
         self.integrals = np.zeros(4 * n + 1)
@@ -85,6 +85,12 @@ class Present:
     @property
     def _branches(self) -> Array:
         return self.p[len(self.plain.parameter_names) :]
+
+    def _restitution(self) -> Array:
+        """eps_N (n,) of an impact in which contacts come back as fast as they separate now."""
+        system = self.system
+        _, eps_N, eps_T, _ = system.laws_at(self.q, self.t, self.p, -self.u)
+        return self.law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)[0]
 
     def _choose_branches(self) -> None:
         """Take the branches of the present state; right at a kink, the branch of the side to which the state moves."""
@@ -158,7 +164,7 @@ class Present:
         """
         index = np.flatnonzero(closed)
         for _ in range(1 + len(index)):
-            problem = AccelerationProblem.at(self.system, self.t, self.q, self.u, self.p, index, sense[index], stopped)
+            problem = self._problem(index, sense[index], stopped)
             solution = problem.solve()[0]
             if solution is None or not self.system.has_friction_laws:
                 break
@@ -169,6 +175,13 @@ class Present:
                 break
             sense[index[loose]] = np.sign(solution.slide[loose])
         return problem, solution
+
+    def _problem(self, index: np.ndarray, s: Array, stopped: np.ndarray | None) -> AccelerationProblem:
+        """The acceleration problem of the contacts `index` at the present state."""
+        try:
+            return AccelerationProblem.at(self.system, self.t, self.q, self.u, self.p, index, s, stopped)
+        except LawError as problem:
+            raise MotionError(self.t, str(problem).rstrip(".")) from None
 
     def _project(self, index: np.ndarray) -> None:
         """Remove what is left of the gaps of closed contacts; its energy is booked."""

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -28,11 +28,12 @@ from numpy.typing import ArrayLike
 
 from stickslip.checks import Array, real_array, real_number
 from stickslip.impacts.impact import impact
-from stickslip.laws import Newton
+from stickslip.laws import Newton, RestitutionCurve
 from stickslip.mechanisms.inertia import Inertia
 from stickslip.mechanisms.system import CLUTCH, CONTACT, System, require_system
 
 MOST_EDGES = 12  # 4,095 submatrices; six contacts with friction
+MOST_SWIFT = 6  # coefficients of the approach speed, 64 corners
 MOST_EXAMPLES = 20  # directions that are tried as impacts
 NEGATIVE = 1e-12  # eigenvalues above minus this share of the largest one are round-off
 
@@ -77,7 +78,8 @@ def energy_bound(
 
     Parameters
     ----------
-    q : configuration, (f,); its closed contacts are looked at.  None: any configuration, with any contacts closed
+    q : configuration, (f,); its closed contacts are looked at.  None: any configuration, with any contacts closed.
+        Coefficients that depend on coordinates or time need q; those of the approach speed may have any value in [0, 1]
     params : parameters that differ from the system's
     t : time [s]
     gap_tol : contacts with at most this gap are closed [m]
@@ -96,12 +98,18 @@ def energy_bound(
         q, _, p = system.check(start, np.zeros(system.n_dof), params, real_number(t, "t"), ("q", "u"))
     kinds = np.array(system.contact_kinds, dtype=int)
     mu, eps_N, eps_T, _ = system.laws(p)
+    if system.state_laws and q is None:
+        (name, k), text = next(iter(system.state_laws.items()))
+        return EnergyBound(OPEN, f"{name} of contact {system.contact_names[k]!r} depends on the state, {text}: give q.")
+    if q is not None:
+        mu, eps_N, eps_T, _ = system.laws_at(q, t, p)
     contacts = np.flatnonzero((kinds == CONTACT) | (kinds == CLUTCH))  # what else there is has no impulse at an instant
     frictional = mu > 0.0
     coefficients = np.concatenate([eps_N[contacts], eps_T[contacts][frictional[contacts]]])
+    swift = _of_the_approach(system)
     if np.any(coefficients > 1.0):
         return EnergyBound(OPEN, f"a restitution coefficient of {coefficients.max():g} is above 1.")
-    if len(coefficients) == 0 or np.ptp(coefficients) == 0.0:
+    if not swift and (len(coefficients) == 0 or np.ptp(coefficients) == 0.0):
         moving = _moves(system, q, params, t)
         if moving is None:
             return EnergyBound(NEVER, "all restitution coefficients are equal, in every configuration")
@@ -126,7 +134,7 @@ def _at(
     system: System, q: Array, p: Array, t: float, index: np.ndarray, params: Mapping[Any, float] | None, gap_tol: float
 ) -> EnergyBound:
     """The verdict at a configuration with the closed contacts `index`."""
-    mu, eps_N, eps_T, _ = (law[index] for law in system.laws(p))
+    mu, eps_N, eps_T, _ = (law[index] for law in system.laws_at(q, t, p, None, index))
     W_N, W_T, _ = (rows[index] for rows in system.geometry(q, t, p))
     k, frictional = len(index), mu > 0.0
     W = np.concatenate([W_N, W_T[frictional]])
@@ -136,6 +144,11 @@ def _at(
     R = _edges(mu, frictional)
     if k == 1 and frictional[0]:
         R = _approached(R, G)
+    swift = _of_the_approach(system)
+    rows = [i for i, c in enumerate(index) if ("restitution_normal", c) in swift]
+    rows += [k + i for i, c in enumerate(index[frictional]) if ("restitution_tangential", c) in swift]
+    if rows:
+        return _for_all_speeds(G, D, R, rows, k)
     Q = 0.5 * R.T @ (D[:, None] * G + G * D) @ R
     if np.linalg.eigvalsh(Q)[0] >= -NEGATIVE * max(np.abs(Q).max(), 1e-300) or np.all(Q >= 0.0):
         return EnergyBound(NEVER, f"its quadratic form is not negative on the friction cones of {k} closed contacts")
@@ -155,6 +168,38 @@ def _at(
             u = u / float(np.abs(u).max())
             best = EnergyBound(CAN, f"with the velocities `u` it gains {100 * gain:.3g} % of its energy", u, gain)
     return best
+
+
+def _of_the_approach(system: System) -> set[tuple[str, int]]:
+    """The restitution coefficients that depend on the approach speed: they are known at an impact only."""
+    found = set()
+    for name, k in system.state_laws:
+        curve = getattr(getattr(system, "contacts", (None,) * (k + 1))[k], name, None)
+        if isinstance(curve, RestitutionCurve):
+            found.add((name, k))
+    return found
+
+
+def _for_all_speeds(G: Array, D: Array, R: Array, rows: list[int], k: int) -> EnergyBound:
+    """The verdict for coefficients in `rows` anywhere in [0, 1], since they depend on the approach speed.
+
+    The quadratic form is linear in D = (1 - eps)/(1 + eps), which lies in [0, 1].  So it is copositive for all of them
+    if it is at the corners.
+    """
+    if R.shape[1] > MOST_EDGES or len(rows) > MOST_SWIFT:
+        return EnergyBound(OPEN, f"{k} closed contacts with restitution of the approach speed are too many to decide.")
+    for corner in product((0.0, 1.0), repeat=len(rows)):
+        ends = D.copy()
+        ends[rows] = corner
+        Q = 0.5 * R.T @ (ends[:, None] * G + G * ends) @ R
+        if np.linalg.eigvalsh(Q)[0] < -NEGATIVE * max(np.abs(Q).max(), 1e-300) and negative_directions(Q):
+            return EnergyBound(
+                OPEN, "restitution depends on the approach speed, and some values in [0, 1] would gain energy."
+            )
+    return EnergyBound(
+        NEVER,
+        f"its quadratic form is not negative for {k} closed contacts, whatever restitution in [0, 1] their speeds give",
+    )
 
 
 def _moves(system: System, q: ArrayLike | None, params: Mapping[Any, float] | None, t: float) -> str | None:

@@ -308,7 +308,7 @@ class _Setting:
 
     def _arguments(self, problem: StepProblem) -> tuple[Any, ...]:
         system, index, local = self.system, problem.index, problem.local
-        _, eps_N, eps_T, _ = system.laws(self.p)
+        _, eps_N, eps_T, _ = system.laws_at(self.q, self.t, self.p, self.u, index)
         eps_N, eps_T = self.law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
         return local, local.c_N, local.c_T, eps_N[index], eps_T[index], FromBelow(self.solver.tol, inner=self.solver)
 
@@ -362,20 +362,26 @@ def closed_contacts(system: System, t: float, q: Array, u: Array, p: Array, gap_
     touching = (kinds == CONTACT) & (g <= gap_tol)
     if not touching.any():
         raise ValueError(no_closed_contact(system, g, kinds, gap_tol))
-    index = np.flatnonzero(touching | (kinds == CLUTCH))
-    directions = system.geometry(q, t, p)
+    problem = impact_problem(system, t, q, u, p, np.flatnonzero(touching | (kinds == CLUTCH)))
+    gamma_N = problem.local.c_N
+    if np.all(gamma_N > 0.0):
+        fastest = int(np.argmin(gamma_N))
+        raise ValueError(separating(system.contact_names[problem.index[fastest]], float(gamma_N[fastest])))
+    return problem
+
+
+def impact_problem(system: System, t: float, q: Array, u: Array, p: Array, index: np.ndarray) -> StepProblem:
+    """The contact problem of a pure impact between the contacts `index`, whatever their gaps; see `closed_contacts`."""
+    g, directions = system.gap(q, t, p), system.geometry(q, t, p)
     inertia = Inertia.at(system, q, t, p, directions=directions)
     W_N, W_T, w_hat = (rows[index] for rows in directions)
     size_N = np.abs(w_hat[:, 0]) + np.abs(W_N) @ np.abs(u)
     size_T = np.abs(w_hat[:, 1]) + np.abs(W_T) @ np.abs(u)
     gamma_N = W_N @ u + w_hat[:, 0]
     gamma_N[np.abs(gamma_N) <= ZERO_VELOCITY * size_N] = 0.0
-    if np.all(gamma_N > 0.0):
-        fastest = int(np.argmin(gamma_N))
-        raise ValueError(separating(system.contact_names[index[fastest]], float(gamma_N[fastest])))
     return StepProblem.of(
         index, g, inertia, (u, u), (W_N, W_T, w_hat), u_loose=u, c_N=gamma_N, c_T=W_T @ u + w_hat[:, 1],
-        mu=system.laws(p)[0][index], a=np.zeros(len(index)), size_N=size_N, size_T=size_T,
+        place=(q, t), mu=system.laws_at(q, t, p, u)[0][index], a=np.zeros(len(index)), size_N=size_N, size_T=size_T,
     )  # fmt: skip
 
 

@@ -147,17 +147,20 @@ def _run(stack: _Stack, results: Books) -> None:
 def _evaluate(stack: _Stack, part: Any) -> tuple[kernel.Model, kernel.Coefficients]:
     """Model and coefficients of some of the states, coefficients checked."""
     system = stack.system
-    Q, P = stack.Q[part], (stack.P[part] if len(stack.P) > 1 else stack.P)
+    Q, U, P = stack.Q[part], stack.U[part], (stack.P[part] if len(stack.P) > 1 else stack.P)
     k, n, f = len(Q), system.n_contacts, system.n_dof
     model = kernel.Model(*(np.empty((k, *shape)) for shape in ((f, f), (n,), (n, f), (n, f), (n, 2))))
     mu, eps_N, eps_T, threshold = (np.empty((k, n)) for _ in range(4))
     module: Any = compiled_module(system, "local", "auto")
-    module.evaluate(Q, np.full(k, stack.t), P, *model[:2], tuple(model[2:]), (mu, eps_N, eps_T, threshold))
+    module.evaluate(Q, U, np.full(k, stack.t), P, *model[:2], tuple(model[2:]), (mu, eps_N, eps_T, threshold))
     deepest = np.argmin(np.where(np.array(system.contact_kinds) == CONTACT, model.g, 0.0).min(axis=1, initial=0.0))
     check_penetration(system, model.g[deepest], stack.depth, "q", "is given")
     wrong = ~((mu >= 0.0) & (mu < np.inf) & (np.minimum(eps_N, eps_T) >= 0.0) & (np.maximum(eps_N, eps_T) <= 1.0))
     if wrong.any():
-        system.check_parameters(P[np.flatnonzero(wrong.any(axis=1))[0] if len(P) > 1 else 0])
+        i = int(np.flatnonzero(wrong.any(axis=1))[0])
+        p = P[i if len(P) > 1 else 0]
+        system.check_parameters(p)
+        system.laws_at(Q[i], stack.t, p, U[i], np.flatnonzero(model.g[i] <= stack.gap_tol).tolist())
     eps_N, eps_T = stack.law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
     return model, kernel.Coefficients(mu, np.ascontiguousarray(eps_N), np.ascontiguousarray(eps_T))
 

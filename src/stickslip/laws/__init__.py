@@ -17,6 +17,7 @@ from stickslip.laws.friction import (
 )
 from stickslip.laws.newton import Newton, Walton
 from stickslip.laws.poisson import Poisson
+from stickslip.laws.restitution import RestitutionCurve
 from stickslip.laws.stronge import Stronge
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "Newton",
     "Phase",
     "Poisson",
+    "RestitutionCurve",
     "Stribeck",
     "Stronge",
     "TwoCoefficient",

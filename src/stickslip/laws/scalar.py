@@ -11,7 +11,7 @@ from stickslip.laws.routh import ENERGETIC, KINETIC, routh
 from stickslip.lcp.gauss_seidel import one_contact
 from stickslip.lcp.residuals import IMPULSE_SHARE
 
-NEWTON, POISSON, STRONGE, POISSON_INTEGRATED, STRONGE_LUMPED = range(5)
+NEWTON, POISSON, STRONGE, POISSON_INTEGRATED, STRONGE_LUMPED, WALTON = range(6)
 
 
 @entry

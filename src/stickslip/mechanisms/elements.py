@@ -17,13 +17,20 @@ from typing import Any, Protocol
 import sympy as sp
 
 from stickslip.laws.friction import Coulomb, Elliptic, FrictionCurve, FrictionLaw, LoadIndependent
-from stickslip.mechanisms.system import CLUTCH, CONSTRAINT, CONTACT, FRICTION, KIND_NAMES, NONHOLONOMIC, SPRING
+from stickslip.laws.restitution import RestitutionCurve
+from stickslip.mechanisms.system import (
+    CLUTCH,
+    CONSTRAINT,
+    CONTACT,
+    FRICTION,
+    KIND_NAMES,
+    LAWS,
+    NONHOLONOMIC,
+    SPRING,
+)
 
 Expr = Any
 """A number, a SymPy expression, the name of a parameter, or (in a system of functions) a function."""
-
-LAWS = ("friction", "restitution_normal", "restitution_tangential", "threshold")
-"""The coefficients of a contact."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +53,12 @@ class Contact:
         w_T and w_hat_T of gamma_T = w_T^T u + w_hat_T, in place of `slip`.
     normal, normal_drift : sequence of f expressions, expression; optional
         w_N and w_hat_N; by default the derivatives of the gap.
-    friction : expression in the parameters, or a friction law
-        Coefficient mu [-], or `TwoCoefficient`, `Stribeck`, `FrictionCurve`, `LoadIndependent`. Friction,
+    friction : expression in coordinates, time and parameters, or a friction law
+        Coefficient mu(q, t) [-], or `TwoCoefficient`, `Stribeck`, `FrictionCurve`, `LoadIndependent`. Friction,
         restitution_tangential and threshold need a slip or a tangent.
-    restitution_normal, restitution_tangential : expression in the parameters
-        Coefficients eps_N, eps_T in [0, 1] [-].
-    threshold : expression in the parameters
+    restitution_normal, restitution_tangential : expression in coordinates, time and parameters, or RestitutionCurve
+        Coefficients eps_N(q, t), eps_T(q, t) in [0, 1] [-]; or `RestitutionCurve`, of the approach speed.
+    threshold : expression in coordinates, time and parameters
         Part of the friction bound that does not depend on the load [N], [GS05] end of section 6.
     closes_when : expression, or a relation such as x > 0.1; optional
         The contact can close only while this is positive (true); None: always.  A closed contact does not ask: it stays
@@ -62,7 +69,7 @@ class Contact:
         CONTACT; the other kinds (see `mechanisms.system`) are set by the elements below.
 
     In a system of functions `gap`, `normal`, `tangent` and the drifts are functions of (q, t, p); directions
-    may also be constant vectors.
+    may also be constant vectors, and coefficients functions of (q, t, p).
     """
 
     name: str
@@ -98,11 +105,11 @@ class Contact:
             object.__setattr__(self, "closes_when", level)
         self._read_friction_law()
         for law in LAWS:
-            if not isinstance(getattr(self, law), FrictionLaw):
+            if not isinstance(getattr(self, law), FrictionLaw | RestitutionCurve):
                 require_number_in(f"contact {self.name!r}: {law}", getattr(self, law))
         for law in ("friction", "restitution_tangential", "threshold"):
             value = getattr(self, law)
-            if not self.has_tangent and (isinstance(value, FrictionLaw) or not _is_zero(value)):
+            if not self.has_tangent and not _is_zero(value):
                 raise ValueError(
                     f"contact {self.name!r} has {law} = {sp.sstr(value, full_prec=False)} but no tangential direction; "
                     "give it slip or tangent."
@@ -114,6 +121,11 @@ class Contact:
         for other in LAWS[1:]:
             if isinstance(getattr(self, other), FrictionLaw):
                 raise ValueError(f"contact {self.name!r}: {other} must be a number; friction laws belong to friction=.")
+        for other in ("friction", "threshold"):
+            if isinstance(getattr(self, other), RestitutionCurve):
+                raise ValueError(
+                    f"contact {self.name!r}: RestitutionCurve belongs to restitution_normal=, not {other}=."
+                )
         if isinstance(law, Elliptic):
             raise ValueError(
                 f"contact {self.name!r}: Elliptic is for the bodies of a Scene in space; a planar contact has one "
@@ -122,7 +134,7 @@ class Contact:
         if isinstance(law, Coulomb):
             object.__setattr__(self, "friction", law.coefficient)
         elif isinstance(law, LoadIndependent):
-            if isinstance(self.threshold, str) or not _is_zero(self.threshold):
+            if not _is_zero(self.threshold):
                 raise ValueError(
                     f"contact {self.name!r}: friction=LoadIndependent(...) and threshold= are the same; give one of "
                     "them."
@@ -230,6 +242,11 @@ def sliding_row(law: FrictionLaw, k: int, read: Callable[[Any, str, frozenset[Ex
     return SlidingRow(law, law.stick(values), law.slip(speed, values), values)
 
 
+def approach_symbols(k: int) -> tuple[Expr, Expr]:
+    """Approach speed and inertia of contact k in the source of a system, see `RestitutionCurve`."""
+    return sp.Symbol(f"approach[{k}]", nonnegative=True), sp.Symbol(f"inertia[{k}]", positive=True)
+
+
 def curve_functions(contacts: Sequence[Contact]) -> dict[str, Callable[..., Any]]:
     """The users' functions among the friction laws of contacts, by their names in generated source."""
     laws = {_curve_name(k): contact.friction_law for k, contact in enumerate(contacts)}
@@ -241,7 +258,9 @@ def _curve_name(k: int) -> str:
 
 
 def _is_zero(value: Expr) -> bool:
-    return not isinstance(value, str) and bool(sp.sympify(value).is_zero)
+    if isinstance(value, str | FrictionLaw | RestitutionCurve) or (callable(value) and not hasattr(value, "is_zero")):
+        return False
+    return bool(sp.sympify(value).is_zero)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from stickslip.checks import Array
 from stickslip.contact.planar import PlanarSolver
 from stickslip.engine import Block, Engine, Measured, Memory, Seen, beyond_bounds
 from stickslip.laws import ImpactLaw
+from stickslip.laws.compiled import kernel_numbers, kernel_options
 from stickslip.mechanisms import reasons
 from stickslip.mechanisms.bounds import Bounds
 from stickslip.mechanisms.generate import SOLVER_CODES, compiled_module
@@ -23,7 +24,7 @@ from stickslip.mechanisms.inertia import Contradiction, Inertia, onto_equations,
 from stickslip.mechanisms.steppers.contact_problem import reach_at_start, shut_contacts
 from stickslip.mechanisms.steppers.moreau_jean import IterationMatrixError
 from stickslip.mechanisms.steppers.stepper import Instant, Stepper, StepReport
-from stickslip.mechanisms.system import CONTACT, SPRING, System
+from stickslip.mechanisms.system import CONTACT, SPRING, LawError, System
 from stickslip.mechanisms.templates import events, schemes
 from stickslip.mechanisms.templates.structs import Ended, Kept, Records, Run
 
@@ -105,6 +106,7 @@ class Compiled(MechanismEngine):
     solver: PlanarSolver
     module: Any
     helper: Reference | None = None  # for steps that the lean solvers of the kernel leave inaccurate
+    law: ImpactLaw | None = None
 
     name = "compiled"
     first_piece: ClassVar[int] = 5_000
@@ -115,10 +117,15 @@ class Compiled(MechanismEngine):
         return solver.name in SOLVER_CODES and stepper.scheme is not None
 
     @classmethod
-    def build(cls, system: System, stepper: Stepper, solver: PlanarSolver, go_on: bool = False) -> Compiled:
+    def build(
+        cls, system: System, stepper: Stepper, solver: PlanarSolver, go_on: bool = False, law: ImpactLaw | None = None
+    ) -> Compiled:
         """The engine; `go_on`: steps that no method solves are done all the same, and counted."""
-        module = compiled_module(system, TEMPLATE, solver.name, stepper.options)
-        return cls(system, stepper, solver, module, Reference(system, stepper, solver, go_on))
+        module = compiled_module(system, TEMPLATE, solver.name, {**stepper.options, **kernel_options(law)})
+        return cls(system, stepper, solver, module, Reference(system, stepper, solver, go_on, law), law)
+
+    def reason(self, state: Memory, code: int) -> str:
+        return reasons.reason(self.system, self.stepper, self.solver, state, code, self._finer(), self.law is not None)
 
     def march(self, memory: Memory, n_steps: int, block: Block) -> int:
         """Do up to n_steps steps.  A step that is not solved is left undone (UNSOLVED).
@@ -137,7 +144,10 @@ class Compiled(MechanismEngine):
 
     def _call(self, memory: Memory, n_steps: int, block: Block) -> tuple[int, int]:
         sweeps, tol = self.solver.max_iterations or 10_000, float(self.solver.tol)
-        run = Run(memory.p, memory.t0, memory.dt, sweeps, tol)
+        p = memory.p
+        if self.law is not None:
+            p = np.concatenate([p, kernel_numbers(self.law, self.system.n_contacts)])
+        run = Run(p, memory.t0, memory.dt, sweeps, tol)
         kept = Kept(*(getattr(memory, name) for name in Kept._fields))
         records = Records(block.q, block.u, block.impulse, block.state, block.events)
         status, done, block.n_events, block.records = self.module.march(run, kept, records, n_steps, block.every)
@@ -201,6 +211,9 @@ class Reference(MechanismEngine):
         except FloatingPointError as problem:
             memory.problem_text = str(problem)
             return codes.GAP_NOT_A_NUMBER
+        except LawError as problem:
+            memory.problem_text = str(problem).rstrip(".")
+            return codes.LAW_OUT_OF_RANGE
         except ValueError as problem:  # a law that has no answer here, such as Stronge's for two contacts at once
             memory.problem_text = str(problem).rstrip(".")
             return codes.UNSOLVED

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,12 @@ from numpy.typing import ArrayLike
 
 from stickslip.checks import require_numbers, shown, unknown_name
 from stickslip.jit.fingerprint import function_fingerprint
+from stickslip.laws.restitution import RestitutionCurve
 from stickslip.mechanisms.derivation import Expr
-from stickslip.mechanisms.elements import LAWS, Contact, SlidingRow, curve_functions, sliding_row
-from stickslip.mechanisms.source import Printer, friction_sources, laws_source
-from stickslip.mechanisms.system import CONSTRAINT, CONTACT, SPRING
+from stickslip.mechanisms.elements import Contact, SlidingRow, approach_symbols, curve_functions, sliding_row
+from stickslip.mechanisms.source import Printer, law_sources
+from stickslip.mechanisms.symbolic import readable
+from stickslip.mechanisms.system import CONSTRAINT, CONTACT, LAWS, SPRING
 
 Function = Callable[..., Any]
 
@@ -31,6 +33,7 @@ class FunctionModel:
         n_dof: int,
         parameter_names: Sequence[str],
         potential: Function | None,
+        coordinate_names: Sequence[str] = (),
     ) -> None:
         for contact in contacts:
             if not isinstance(contact, Contact):
@@ -40,9 +43,12 @@ class FunctionModel:
                 )
         self.n_dof = n_dof
         self.functions: dict[str, Function] = {}
+        self.state_laws: dict[tuple[str, int], str] = {}
         self.mass_constant = not callable(mass)
         self.directions_constant = self.mass_constant
-        laws = [_function_laws(contact, k, parameter_names) for k, contact in enumerate(contacts)]
+        names = {name: f"p[{i}]" for i, name in enumerate(parameter_names)}
+        names |= {"t": "t"} | {name: f"q[{i}]" for i, name in enumerate(coordinate_names)} | names
+        laws = [self._laws(contact, k, names) for k, contact in enumerate(contacts)]
         sliding = [law["law"] for law in laws if law["law"] is not None]
         mu_slip = [law["friction"] if law["law"] is None else law["law"].slip for law in laws] if sliding else []
         self.functions |= curve_functions(contacts)
@@ -77,8 +83,17 @@ class FunctionModel:
                 _function("gap", "q, t, p, g", gap_lines),
                 _function("dynamics", "q, u, t, p, M, h, g", dynamics_lines),
                 _function("geometry", "q, t, p, W_N, W_T, w_hat", row_lines),
-                laws_source(*([law[key] for law in laws] for key in LAWS)),
-                *friction_sources(mu_slip, [value for law in sliding for value in law.values.values()]),
+                *law_sources(
+                    (
+                        [law[LAWS[0]] for law in laws],
+                        [law[LAWS[1]] for law in laws],
+                        [law[LAWS[2]] for law in laws],
+                        [law[LAWS[3]] for law in laws],
+                    ),
+                    mu_slip,
+                    [value for law in sliding for value in law.values.values()],
+                    self.state_laws,
+                ),
                 _function("energy", "q, u, t, p, E", energy_lines),
                 "\n".join(notes) + "\n",
             ]
@@ -180,25 +195,41 @@ class FunctionModel:
             text = repr(float(drift or 0.0))
         return [*lines, f"w_hat[{k}, {column}] = {text}"]
 
+    def _laws(self, contact: Contact, k: int, names: Mapping[str, str]) -> dict[str, Any]:
+        """Laws of contact k as expressions in the source's symbols p[0], q[0], t, ...; its friction law under "law"."""
+        symbols = {name: sp.Symbol(text, real=True) for name, text in names.items()}
+        if contact.kind == SPRING:  # its energy, preload |x|, is a potential only where the preload is constant
+            symbols = {name: symbol for name, symbol in symbols.items() if symbol.name.startswith("p[")}
 
-def _function_laws(contact: Contact, k: int, parameter_names: Sequence[str]) -> dict[str, Any]:
-    """Laws of contact k as expressions in the source's symbols p[0], p[1], ...; its friction law under "law"."""
-    vector = {name: sp.Symbol(f"p[{i}]", real=True) for i, name in enumerate(parameter_names)}
+        def read(value: Any, law: str, also: frozenset[Expr] = frozenset()) -> Expr:
+            if isinstance(value, RestitutionCurve):
+                value, also = value.at(*approach_symbols(k)), frozenset(approach_symbols(k))
+            if callable(value) and not hasattr(value, "free_symbols"):
+                return sp.Symbol(self._call(f"{law}_law_{k}", f"{law} of contact {contact.name!r}", value))
+            expression = sp.sympify(sp.Symbol(value) if isinstance(value, str) else value)
+            free = expression.free_symbols - also
+            for symbol in sorted(free, key=sp.default_sort_key):
+                if symbol.name not in symbols:
+                    raise ValueError(
+                        f"{law} of contact {contact.name!r}: {unknown_name('parameter', symbol.name, symbols)}"
+                    )
+            return expression.xreplace({s: symbols[s.name] for s in free})
 
-    def read(value: Any, law: str, also: frozenset[Expr] = frozenset()) -> Expr:
-        if isinstance(value, str):
-            value = sp.Symbol(value)
-        expression = sp.sympify(value)
-        symbols = expression.free_symbols - also
-        for symbol in sorted(symbols, key=sp.default_sort_key):
-            if symbol.name not in vector:
-                raise ValueError(f"{law} of contact {contact.name!r}: {unknown_name('parameter', symbol.name, vector)}")
-        return expression.xreplace({s: vector[s.name] for s in symbols})
+        law = contact.friction_law
+        row: SlidingRow | None = None if law is None else sliding_row(law, k, read)
+        laws = {name: read(getattr(contact, name), name) for name in LAWS[1:]}
+        laws |= {"law": row, "friction": read(contact.friction, "friction") if row is None else row.stick}
+        for name in LAWS:
+            parts = [laws[name]] if name != "friction" or row is None else [row.slip, row.stick]
+            for part in parts:
+                if any(_of_state(x.name) for x in part.free_symbols):
+                    self.state_laws.setdefault((name, k), str(readable(part, k)))
+        return laws
 
-    law = contact.friction_law
-    row: SlidingRow | None = None if law is None else sliding_row(law, k, read)
-    laws = {name: read(getattr(contact, name), name) for name in LAWS[1:]}
-    return laws | {"law": row, "friction": read(contact.friction, "friction") if row is None else row.stick}
+
+def _of_state(name: str) -> bool:
+    """Whether a symbol of the source stands for something that changes during a run; speeds of slip do not count."""
+    return name == "t" or name.startswith(("q[", "approach[", "inertia[")) or name.endswith("(q, t, p)")
 
 
 def _function(name: str, arguments: str, lines: Sequence[str]) -> str:

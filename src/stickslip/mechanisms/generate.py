@@ -42,14 +42,14 @@ _BEGIN, _END = "# -- model: begin\n", "# -- model: end\n"
 _JOINING = threading.Lock()
 _TEMPLATES = Path(__file__).parent / "templates"
 _STEPPER = (
-    "model", "held", "mass", "schemes", "phases", "contacts", "direct", "pairs", "slip", "residual", "step",
-    "projection", "events", "watch", "flight", "lasting", "room", "march",
+    "model", "held", "mass", "schemes", "state_laws", "impact_laws", "phases", "contacts", "direct", "pairs", "slip",
+    "residual", "step", "projection", "events", "watch", "flight", "lasting", "room", "march",
 )  # fmt: skip
 PARTS = {
     "stepper": _STEPPER,
     "members": (*_STEPPER, "members"),
     "smooth": ("model", "held", "smooth"),
-    "local": ("model", "local"),
+    "local": ("model", "state_laws", "local"),
 }
 """The templates: names of files in `templates`, in the order in which they are joined."""
 
@@ -61,7 +61,7 @@ def constants(system: System, solver: str, options: Mapping[str, Any]) -> str:
     values = {
         "N_DOF": system.n_dof,
         "N_CONTACTS": n,
-        "N_PARAMETERS": max(1, len(system.parameter_names)),
+        "N_PARAMETERS": max(1, len(system.parameter_names)) + (2 * n + 1 if options.get("OWN_LAW") else 0),
         "N_LCP": rows,
         "N_LCP_COLUMNS": rows + 1,
         "MASS_CONSTANT": system.mass_constant,
@@ -73,9 +73,14 @@ def constants(system: System, solver: str, options: Mapping[str, Any]) -> str:
         "THETA_VALUE": 0.5,
         "LASTING": False,
         "FRICTION_LAWS": system.has_friction_laws,
+        "STATE_LAWS": bool(system.state_laws),
         "SLIDING": system.sliding_codes or (0,),
         "GATED": any(system.gated),
         "GATES": system.gated or (False,),
+        "OWN_LAW": False,
+        "LAW": 0,
+        "DISSIPATIVE": False,
+        "LAW_NUMBERS": len(system.parameter_names),
         "WATCHED": False,
         "SECTION": 0,
         "PLACE": 0,
@@ -187,6 +192,8 @@ def _require_kernels(system: System, module: ModuleType) -> None:
         "laws": (p, row, row, row, row),
         "energy": (q, q, t, p, np.zeros(2)),
         "friction": (p, row, row),
+        "laws_at": (q, t, p, row, row, row, row, row, row),
+        "friction_at": (q, t, p, row, row),
     }
     for name, given in arguments.items():
         function = module.__dict__.get(name)

@@ -20,6 +20,8 @@ from stickslip.mechanisms.symbolic import Equations
 
 Expr = Any
 
+_LAWS = ("mu", "threshold", "mu_slip", "law_values")  # what acts between impacts
+
 _KINKED = (sp.Max, sp.Min, sp.Abs, sp.sign, sp.Heaviside, sp.Piecewise)
 
 
@@ -102,10 +104,11 @@ def branched(equations: Equations, from_gaps: Sequence[bool]) -> tuple[Equations
     are looked at in the book only.
     """
     eq = equations.replaced(source_symbols(equations.q, equations.u, equations.t, equations.parameters))
-    rows = (eq.M, eq.h, eq.g_N, eq.W_N, eq.w_hat_N, eq.W_T, eq.w_hat_T)
-    if not any(matrix.atoms(*_KINKED) for matrix in rows) and not eq.gates:
+    rows = (eq.M, eq.h, eq.g_N, eq.W_N, eq.w_hat_N, eq.W_T, eq.w_hat_T, *(sp.Tuple(*getattr(eq, x)) for x in _LAWS))
+    if not any(part.atoms(*_KINKED) for part in rows) and not eq.gates:
         return None
-    branches = Branches({*eq.q, eq.t}, set(eq.u), len(eq.parameters))
+    speeds = {sp.Symbol(f"speed[{k}]", nonnegative=True) for k in range(len(eq.kind))}
+    branches = Branches({*eq.q, eq.t}, {*eq.u, *speeds}, len(eq.parameters))
     held = {name: getattr(eq, name).applyfunc(branches.hold) for name in ("M", "h", "g_N", "W_T", "w_hat_T")}
     g_N, W_N, w_hat_N = held["g_N"], eq.W_N.as_mutable(), eq.w_hat_N.as_mutable()
     for k, derived in enumerate(from_gaps):
@@ -115,10 +118,11 @@ def branched(equations: Equations, from_gaps: Sequence[bool]) -> tuple[Equations
     held |= {"W_N": W_N.applyfunc(branches.hold), "w_hat_N": w_hat_N.applyfunc(branches.hold)}
     if eq.gates:
         held["g_N"] = sp.Matrix([g if c == 1 else branches.gate(g, c) for g, c in zip(g_N, eq.gates, strict=True)])
+    laws: dict[str, Any] = {name: tuple(branches.hold(sp.sympify(x)) for x in getattr(eq, name)) for name in _LAWS}
     if not branches.levels:
         return None
     matrices = {name: sp.ImmutableMatrix(matrix) for name, matrix in held.items()}
-    return replace(eq, parameters=(*eq.parameters, *branches.names), gates=(), **matrices), branches
+    return replace(eq, parameters=(*eq.parameters, *branches.names), gates=(), **matrices, **laws), branches
 
 
 def kink_source(branches: Branches) -> str:

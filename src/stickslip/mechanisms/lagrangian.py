@@ -14,15 +14,24 @@ from numpy.typing import ArrayLike
 
 from stickslip.checks import Array, require_unique, unknown_name
 from stickslip.jit.fingerprint import function_fingerprint
+from stickslip.laws.restitution import RestitutionCurve
 from stickslip.mechanisms.derivation import Expr, derivative, gradient, lagrange, shorten
-from stickslip.mechanisms.elements import LAWS, Constraint, Contact, Element, SlidingRow, curve_functions, sliding_row
+from stickslip.mechanisms.elements import (
+    Constraint,
+    Contact,
+    Element,
+    SlidingRow,
+    approach_symbols,
+    curve_functions,
+    sliding_row,
+)
 from stickslip.mechanisms.functions import Function, FunctionModel
 from stickslip.mechanisms.jumps import find_jump
 from stickslip.mechanisms.kinks import branched, kink_contacts, kink_source
 from stickslip.mechanisms.notation import Notation
 from stickslip.mechanisms.source import drift_source, jacobian_source, model_source, sizes_source
 from stickslip.mechanisms.symbolic import Equations
-from stickslip.mechanisms.system import CONSTRAINT, CONTACT, SPRING, System, require_few_contacts
+from stickslip.mechanisms.system import CONSTRAINT, CONTACT, LAWS, SPRING, System, require_few_contacts
 
 __all__ = ["Contact", "LagrangianSystem"]
 
@@ -101,7 +110,7 @@ class LagrangianSystem(System):
                 raise ValueError("coordinates= must name the coordinates when mass is a function, got none.")
             coordinates = [f"q{i + 1}" for i in range(len(np.atleast_2d(np.asarray(mass))))]
         parameters = {str(key): value for key, value in (parameters or {}).items()}
-        model = FunctionModel(mass, force, contacts, len(coordinates), tuple(parameters), potential)
+        model = FunctionModel(mass, force, contacts, len(coordinates), tuple(parameters), potential, tuple(coordinates))
         super().__init__(
             name=name,
             coordinate_names=coordinates,
@@ -115,6 +124,7 @@ class LagrangianSystem(System):
             units=units,
             inject=model.functions,
             friction_laws=[contact.friction_law for contact in contacts],
+            state_laws=model.state_laws,
         )
         self._equations: Equations | None = None
         self._given: Given | None = None
@@ -234,8 +244,9 @@ class LagrangianSystem(System):
             units=units,
             positive=positive,
             inject=curves,
-            injected_into=("laws", "friction"),
+            injected_into=("laws", "friction", "laws_at", "friction_at"),
             friction_laws=[row.friction_law for row in rows],
+            state_laws=equations.state_laws,
             forced=given.forces is not None or equations.depends_on_time,
             gated=[row.closes_when is not None for row in rows],
         )
@@ -314,10 +325,11 @@ class LagrangianSystem(System):
                 **dict(zip(self.parameter_names, self.parameter_values, strict=True)),
                 **dict.fromkeys(names, 1.0),
             },
-            source=f"{model_source(equations)}\n\n{kink_source(branches)}",
+            source=f"{model_source(equations, frozenset(self.state_laws))}\n\n{kink_source(branches)}",
             inject=self.inject,
             injected_into=self.injected_into,
             friction_laws=self.friction_laws,
+            state_laws=self.state_laws,
         )
         system._equations, system._given, system._contacts = equations, None, self._contacts
         system.__dict__["branched"] = system
@@ -553,8 +565,9 @@ def _contact_row(notation: Notation, contact: Contact, k: int, q: Sequence[Expr]
         _require_continuous(notation, displacement, contact)
     law = contact.friction_law
     sliding = None if law is None else _sliding_row(notation, contact, k)
-    row: dict[str, Any] = {name: read(getattr(contact, name), name, "p") for name in LAWS[1:]}
-    row |= {"law": sliding, "friction": read(contact.friction, "friction", "p") if sliding is None else sliding.stick}
+    row: dict[str, Any] = {name: _coefficient(notation, contact, k, name) for name in LAWS[1:]}
+    row["law"] = sliding
+    row["friction"] = _coefficient(notation, contact, k, "friction") if sliding is None else sliding.stick
     row |= {"kind": contact.kind, "w_N": zero, "w_hat_N": sp.S.Zero, "w_T": zero, "w_hat_T": sp.S.Zero}
     row["g_N"] = displacement if contact.kind in (CONTACT, SPRING) else sp.S.Zero
     row["gate"] = sp.S.One if contact.closes_when is None else read(contact.closes_when, "closes_when")
@@ -615,13 +628,23 @@ def _constraint_row(notation: Notation, contact: Contact) -> dict[str, Any]:
     return row
 
 
+def _coefficient(notation: Notation, contact: Contact, k: int, name: str) -> Expr:
+    """A coefficient of contact k in real plain symbols; a law of the approach in those of `approach_symbols`."""
+    value, also = getattr(contact, name), frozenset[Expr]()
+    if isinstance(value, RestitutionCurve):
+        value, also = value.at(*approach_symbols(k)), frozenset(approach_symbols(k))
+    # the energy of a spring, preload |x|, is a potential only where the preload is constant
+    allowed = "p" if contact.kind == SPRING else "qtp"
+    return notation.read(value, f"{name} of contact {contact.name!r}", allowed, also)
+
+
 def _sliding_row(notation: Notation, contact: Contact, k: int) -> SlidingRow:
     """The friction law of contact k in real plain symbols."""
     law = contact.friction_law
     assert law is not None
 
     def read(value: Any, what: str, also: frozenset[Expr]) -> Expr:
-        return notation.read(value, f"{what} of {type(law).__name__} of contact {contact.name!r}", "p", also)
+        return notation.read(value, f"{what} of {type(law).__name__} of contact {contact.name!r}", "qtp", also)
 
     return sliding_row(law, k, read)
 

@@ -11,6 +11,7 @@ from sympy.core.function import AppliedUndef
 
 from stickslip.checks import require_unique, unknown_name
 from stickslip.laws.friction import FrictionLaw
+from stickslip.laws.restitution import RestitutionCurve
 from stickslip.mechanisms.derivation import Expr
 
 
@@ -147,3 +148,5 @@ def symbols_in(values: Any) -> Iterator[Expr]:
             yield from symbols_in(value)
     elif isinstance(values, FrictionLaw):
         yield from symbols_in(values.parameters)
+    elif isinstance(values, RestitutionCurve):
+        yield from (x for x in symbols_in(values.curve) if x not in (values.speed, values.mass))

@@ -12,7 +12,7 @@ from stickslip.contact.planar import PlanarSolver
 from stickslip.engine import Memory
 from stickslip.mechanisms.steppers.contact_problem import active_contacts, roundings
 from stickslip.mechanisms.steppers.moreau_jean import MoreauJean
-from stickslip.mechanisms.system import System
+from stickslip.mechanisms.system import LawError, System
 
 
 def reason(
@@ -43,12 +43,25 @@ def reason(
         name = system.contact_names[int(memory.book[codes.CULPRIT])]
         text = memory.problem_text or f"the gap of contact {name!r} is not a number"
         return f"failed at t = {t:.9g} s: {text}, {where}; check roots, logarithms and quotients in the gap"
+    if code == codes.LAW_OUT_OF_RANGE:
+        return f"failed at t = {t:.9g} s: {memory.problem_text or _law(system, memory, 0.0 if at_end else 0.5)}"
     if code == codes.MATRIX_INDEFINITE:
         return (
             f"failed at t = {t:.9g} s: the iteration matrix M - theta dt dh/du - (theta dt)^2 dh/dq is not positive "
             "definite, forces grow faster than this step can follow; try a smaller dt"
         )
     return f"failed at t = {t:.9g} s: the motion grows beyond all bounds in the next step; {finer}"
+
+
+def _law(system: System, memory: Memory, part: float) -> str:
+    """Which coefficient makes no sense where the next step evaluates its contacts, after this part of the step."""
+    k = int(memory.book[codes.CULPRIT])
+    place = memory.q + part * memory.dt * memory.u, memory.t + part * memory.dt
+    try:
+        system.laws_at(*place, memory.p, memory.u, [k])
+    except LawError as problem:
+        return str(problem).rstrip(".")
+    return f"a coefficient of contact {system.contact_names[k]!r} is out of its range"
 
 
 def finer(stepper: Any) -> str:

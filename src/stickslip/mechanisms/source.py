@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from functools import lru_cache, reduce
 from itertools import count
 
@@ -13,12 +13,14 @@ from sympy.logic.boolalg import BooleanFunction
 
 from stickslip.mechanisms.derivation import Expr, derivative
 from stickslip.mechanisms.symbolic import Equations
-from stickslip.mechanisms.system import CONTACT
+from stickslip.mechanisms.system import CONTACT, LAWS
 
 
 @lru_cache(maxsize=64)
-def model_source(equations: Equations) -> str:
+def model_source(equations: Equations, state_laws: frozenset[tuple[str, int]] | None = None) -> str:
     """Return the source of the model functions, as `system.System` asks for them.
+
+    state_laws : coefficients that depend on the state, if others than the equations show.
 
     The text depends on the equations alone: a system has one text in every process.
     """
@@ -36,6 +38,7 @@ def model_source(equations: Equations) -> str:
     unknown = eq.potential is sp.nan
     energy = [("E[0]", eq.kinetic), ("E[1]", sp.Symbol("math.nan") if unknown else eq.potential)]
 
+    moving = frozenset(eq.state_laws) if state_laws is None else state_laws
     fused = (h + g, []) if eq.mass_constant else (M + h + g, mirrored)
     return "\n\n".join(
         [
@@ -44,8 +47,7 @@ def model_source(equations: Equations) -> str:
             function_source("gap", "q, t, p, g", g),
             function_source("dynamics", "q, u, t, p, M, h, g", *fused),
             function_source("geometry", "q, t, p, W_N, W_T, w_hat", W),
-            laws_source(eq.mu, eq.eps_N, eq.eps_T, eq.threshold),
-            *friction_sources(eq.mu_slip, eq.law_values),
+            *law_sources((eq.mu, eq.eps_N, eq.eps_T, eq.threshold), eq.mu_slip, eq.law_values, moving),
             *([function_source("gates", "q, t, p, c", gates)] if gates else []),
             function_source("energy", "q, u, t, p, E", energy),
         ]
@@ -136,21 +138,40 @@ def _size_of_node(x: Expr, sizes: Mapping[Expr, Expr]) -> Expr:
     return total
 
 
-def laws_source(mu: Sequence[Expr], eps_N: Sequence[Expr], eps_T: Sequence[Expr], threshold: Sequence[Expr]) -> str:
-    """Return the source of `laws`, from expressions in the symbols of `source_symbols`."""
-    columns = {"mu": mu, "eps_N": eps_N, "eps_T": eps_T, "threshold": threshold}
-    values = [(f"{name}[{k}]", value) for name, column in columns.items() for k, value in enumerate(column)]
-    return function_source("laws", "p, mu, eps_N, eps_T, threshold", values)
+LawColumns = tuple[Sequence[Expr], Sequence[Expr], Sequence[Expr], Sequence[Expr]]
+"""Friction, normal and tangential restitution, and threshold of all contacts."""
 
 
-def friction_sources(mu_slip: Sequence[Expr], law_values: Sequence[Expr]) -> list[str]:
-    """Return the sources of `friction` and `law_values`; none where all coefficients are constant."""
+def law_sources(
+    columns: LawColumns, mu_slip: Sequence[Expr], law_values: Sequence[Expr], state_laws: Container[tuple[str, int]]
+) -> list[str]:
+    """Return the sources of `laws` and what belongs to it, from expressions in the symbols of `source_symbols`.
+
+    Coefficients in `state_laws` are nan in `laws`, and in `laws_at` what they are at a state.  `friction` and
+    `law_values` are there where a coefficient depends on slip.
+    """
+    constant, values, moving = [], [], False
+    for name, array, column in zip(LAWS, _LAW_ARRAYS, columns, strict=True):
+        for k, value in enumerate(column):
+            moves = (name, k) in state_laws
+            constant.append((f"{array}[{k}]", sp.Symbol("math.nan") if moves else value))
+            values.append((f"{array}[{k}]", value))
+            moving = moving or moves
+    arrays = ", ".join(_LAW_ARRAYS)
+    found = [function_source("laws", f"p, {arrays}", constant)]
+    if moving:
+        found.append(function_source("laws_at", f"q, t, p, approach, inertia, {arrays}", values))
     if not mu_slip:
-        return []
-    return [
-        function_source("friction", "p, speed, mu", [(f"mu[{k}]", value) for k, value in enumerate(mu_slip)]),
-        function_source("law_values", "p, c", [(f"c[{i}]", value) for i, value in enumerate(law_values)]),
-    ]
+        return found
+    where = "q, t, p" if moving else "p"
+    suffix = "_at" if moving else ""
+    slips = [(f"mu[{k}]", value) for k, value in enumerate(mu_slip)]
+    found.append(function_source(f"friction{suffix}", f"{where}, speed, mu", slips))
+    numbers = [(f"c[{i}]", value) for i, value in enumerate(law_values)]
+    return [*found, function_source(f"law_values{suffix}", f"{where}, c", numbers)]
+
+
+_LAW_ARRAYS = ("mu", "eps_N", "eps_T", "threshold")
 
 
 def source_symbols(q: Sequence[Expr], u: Sequence[Expr], t: Expr, parameters: Sequence[Expr]) -> dict[Expr, Expr]:

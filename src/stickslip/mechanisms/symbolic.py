@@ -10,7 +10,7 @@ import sympy as sp
 from sympy.simplify.fu import TR10i
 
 from stickslip.mechanisms.derivation import Expr, Symbols, expand
-from stickslip.mechanisms.system import CLUTCH, CONSTRAINT, CONTACT, FRICTION, NONHOLONOMIC, SPRING
+from stickslip.mechanisms.system import CLUTCH, CONSTRAINT, CONTACT, FRICTION, LAWS, NONHOLONOMIC, SPRING
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,27 @@ class Equations:
     mu_slip: Symbols = ()  # (n,) coefficients while contact k slips with speed[k]; empty where all are constant
     law_values: Symbols = ()  # parameters of the friction laws, one after the other
     gates: Symbols = ()  # (n,) contact k closes only while gates[k] > 0; empty where all may close at any time
+
+    @property
+    def state_laws(self) -> dict[tuple[str, int], str]:
+        """The coefficients that depend on the state, by their names and the numbers of their contacts, as text.
+
+        State is whatever changes during a run: coordinates, time, and how the bodies approach.
+        """
+        found = {}
+        for k in range(len(self.kind)):
+            laws = zip(LAWS, (self.mu, self.eps_N, self.eps_T, self.threshold), strict=True)
+            for name, values in laws:
+                if self._moves(values[k]):
+                    found[name, k] = str(readable(values[k], k))
+            if self.mu_slip and self._moves(self.mu_slip[k]):
+                found.setdefault(("friction", k), str(readable(self.mu_slip[k], k)))
+        return found
+
+    def _moves(self, law: Expr) -> bool:
+        """Whether a coefficient depends on the state."""
+        free = law.free_symbols
+        return not free.isdisjoint({*self.q, self.t}) or any(x.name.startswith(("approach[", "inertia[")) for x in free)
 
     @property
     def depends_on_time(self) -> bool:
@@ -118,6 +139,12 @@ def _tidy(eq: Equations) -> Equations:
     return replace(eq, **{name: getattr(eq, name).applyfunc(shortest) for name in rows})
 
 
+def readable(law: Expr, k: int) -> Expr:
+    """A coefficient of contact k with v for the speed that it depends on, and m for the inertia."""
+    speeds = {f"speed[{k}]": sp.Symbol("v"), f"approach[{k}]": sp.Symbol("v"), f"inertia[{k}]": sp.Symbol("m")}
+    return law.xreplace({x: speeds[x.name] for x in law.free_symbols if x.name in speeds})
+
+
 def _contact_parts(eq: Equations, k: int) -> list[tuple[str, str, Expr]]:
     """(text name, LaTeX name, value) of everything that contact k has."""
     normal = eq.kind[k] in (CONTACT, CLUTCH)
@@ -138,13 +165,12 @@ def _contact_parts(eq: Equations, k: int) -> list[tuple[str, str, Expr]]:
         parts.append(("w_T", rf"\mathbf{{w}}_{{T{k + 1}}}", eq.W_T[k, :]))
         parts.append(("w_hat_T", rf"\hat w_{{T{k + 1}}}", eq.w_hat_T[k]))
     if eq.kind[k] == CONTACT:
-        parts.append(("eps_N", rf"\varepsilon_{{N{k + 1}}}", eq.eps_N[k]))
+        parts.append(("eps_N", rf"\varepsilon_{{N{k + 1}}}", readable(eq.eps_N[k], k)))
     if tangential and normal:
         parts.append(("mu", rf"\mu_{{{k + 1}}}", eq.mu[k]))
         if eq.mu_slip and eq.mu_slip[k] != eq.mu[k]:
-            speed = {sp.Symbol(f"speed[{k}]", nonnegative=True): sp.Symbol("v", nonnegative=True)}
-            parts.append(("mu(|v|)", rf"\mu_{{{k + 1}}}(v)", eq.mu_slip[k].xreplace(speed)))
-        parts.append(("eps_T", rf"\varepsilon_{{T{k + 1}}}", eq.eps_T[k]))
+            parts.append(("mu(|v|)", rf"\mu_{{{k + 1}}}(v)", readable(eq.mu_slip[k], k)))
+        parts.append(("eps_T", rf"\varepsilon_{{T{k + 1}}}", readable(eq.eps_T[k], k)))
     if eq.gates and eq.gates[k] != 1:
         parts.append(("closes_when", f"c_{{{k + 1}}} > 0, c_{{{k + 1}}}", eq.gates[k]))
     if not eq.threshold[k].is_zero:

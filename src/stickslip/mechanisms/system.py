@@ -37,6 +37,9 @@ NONHOLONOMIC = 5
 
 KIND_NAMES = ("contact", "clutch", "friction", "spring", "constraint", "velocity constraint")
 
+LAWS = ("friction", "restitution_normal", "restitution_tangential", "threshold")
+"""The coefficients of a contact, in the order of `laws`."""
+
 MUST_NOT_WRITE = "must not write to its arguments, which are the state and the parameters of the run"
 
 
@@ -56,6 +59,13 @@ class System:
                                                 speed (n,) [m/s]; mu of `laws` are the static ones
         gates(q, t, p, c)                       only with `gated`: c (n,), a contact closes only while c > 0
         law_values(p, c)                        only with `friction_laws`: the laws' parameters, one after the other
+
+    and, where coefficients depend on the state (`state_laws`), which are nan in `laws`,
+
+        laws_at(q, t, p, approach, inertia, mu, eps_N, eps_T, threshold)
+                                                (n,) each; approach [m/s] and inertia [kg] as in `RestitutionCurve`
+        friction_at(q, t, p, speed, mu)         in place of `friction`
+        law_values_at(q, t, p, c)               in place of `law_values`
 
     `sizes_source` text that defines
 
@@ -102,6 +112,8 @@ class System:
         The functions of `source` that call them; None: any.
     friction_laws : tuple of FrictionLaw or None
         Laws of the contacts whose friction depends on their slip.
+    state_laws : dict
+        The coefficients that depend on coordinates, time or the approach, as text: (name in `LAWS`, contact) -> text.
     positive : tuple of str
         Parameters that must stay positive: masses, lengths, clearances.
     forced : bool
@@ -131,6 +143,7 @@ class System:
         friction_laws: Sequence[FrictionLaw | None] | None = None,
         forced: bool = True,
         gated: Sequence[bool] | None = None,
+        state_laws: Mapping[tuple[str, int], str] | None = None,
     ) -> None:
         self.name = name
         self.coordinate_names = tuple(coordinate_names)
@@ -147,6 +160,7 @@ class System:
         self.inject = dict(inject or {})
         self.injected_into = injected_into
         self.friction_laws = tuple(friction_laws or [None] * self.n_contacts)
+        self.state_laws = dict(state_laws or {})
         self._source = source
         self._namespaces: dict[bool, dict[str, Any]] = {}
         self.positive = tuple(positive)
@@ -255,26 +269,32 @@ class System:
             value = p[self.parameter_names.index(key)]
             if not value > 0.0:
                 raise ValueError(f"parameter {key!r} of system {self.name!r} must be positive, got {value:g}.")
-        mu, eps_N, eps_T, threshold = self.laws(p)
-        for law, values, upper in (
-            ("friction", mu, math.inf),
-            ("restitution_normal", eps_N, 1.0),
-            ("restitution_tangential", eps_T, 1.0),
-            ("threshold", threshold, math.inf),
-        ):
-            for contact, value in zip(self.contact_names, values, strict=True):
-                if not 0.0 <= value <= upper or math.isinf(value):
-                    rule = "lie in [0, 1]" if upper == 1.0 else "be finite and not negative"
-                    raise ValueError(f"{law} of contact {contact!r} must {rule}, got {value:g}.")
-        if self.has_friction_laws:
-            self._check_friction_laws(p)
+        wrong = self._wrong_law(self.laws(p), range(self.n_contacts))
+        if wrong:
+            raise ValueError(f"{wrong}.")
+        if self.has_friction_laws and not self.state_laws:
+            self._check_friction_laws("law_values", (p,))
 
-    def _check_friction_laws(self, p: Array) -> None:
+    def _wrong_law(self, laws: tuple[Array, ...], contacts: Iterable[int], where: str = "") -> str:
+        """What is wrong with coefficients of contacts, in words; those that depend on the state count with `where`."""
+        for law, values in zip(LAWS, laws, strict=True):
+            for k in contacts:
+                value = values[k]
+                if ((law, k) in self.state_laws) and not where:
+                    continue
+                unit = law.startswith("restitution")
+                if not 0.0 <= value <= (1.0 if unit else math.inf) or math.isinf(value):
+                    rule = "lie in [0, 1]" if unit else "be finite and not negative"
+                    text = f" = {self.state_laws[law, k]}" if (law, k) in self.state_laws else ""
+                    return f"{law}{text} of contact {self.contact_names[k]!r} must {rule}, got {value:g}{where}"
+        return ""
+
+    def _check_friction_laws(self, function: str, where: tuple[Any, ...]) -> None:
         laws = [
             (name, law) for name, law in zip(self.contact_names, self.friction_laws, strict=True) if law is not None
         ]
         c = np.empty(sum(len(law.parameters) for _, law in laws))
-        self._evaluate("law_values", (p,), (c,))
+        self._evaluate(function, where, (c,))
         first = 0
         for name, law in laws:
             values = dict(zip(law.parameters, c[first : first + len(law.parameters)].tolist(), strict=True))
@@ -293,13 +313,23 @@ class System:
         """Per contact: 0 constant friction; 1 or, with graze="grab", 2 for friction that depends on slip."""
         return tuple(0 if law is None else (2 if law.grabs else 1) for law in self.friction_laws)
 
-    def sliding_friction(self, speed: ArrayLike, p: Array | None = None) -> Array:
-        """Coefficients mu [-] of contacts that slip with `speed` = |gamma_T| [m/s], shape (n,); checked."""
+    def sliding_friction(
+        self, speed: ArrayLike, p: Array | None = None, place: tuple[Array, float] | None = None
+    ) -> Array:
+        """Coefficients mu [-] of contacts that slip with `speed` = |gamma_T| [m/s], shape (n,); checked.
+
+        place : (q, t), needed where coefficients depend on the state.
+        """
         p, speeds = self._parameters(p), np.asarray(speed, dtype=float)
         if not self.has_friction_laws:
-            return self.laws(p)[0]
+            return self.laws(p)[0] if place is None else self.laws_at(*place, p)[0]
         mu = np.empty(self.n_contacts)
-        self._evaluate("friction", (p, speeds), (mu,))
+        if not self.state_laws:
+            self._evaluate("friction", (p, speeds), (mu,))
+        elif place is None:
+            raise ValueError(f"the friction of system {self.name!r} depends on the state: give place=(q, t).")
+        else:
+            self._evaluate("friction_at", (*place, p, speeds), (mu,))
         for name, value, v in zip(self.contact_names, mu, speeds, strict=True):
             if not 0.0 <= value < math.inf:
                 raise ValueError(
@@ -379,10 +409,45 @@ class System:
         return zeta
 
     def laws(self, p: Array | None = None) -> tuple[Array, Array, Array, Array]:
-        """Friction mu [-], restitutions eps_N, eps_T [-] and friction threshold [N], shape (n,) each."""
+        """Friction mu [-], restitutions eps_N, eps_T [-] and friction threshold [N], shape (n,) each.
+
+        Coefficients that depend on the state are nan here; `laws_at` has them.
+        """
         mu, eps_N, eps_T, threshold = (np.empty(self.n_contacts) for _ in range(4))
         self._evaluate("laws", (self._parameters(p),), (mu, eps_N, eps_T, threshold))
         return mu, eps_N, eps_T, threshold
+
+    def laws_at(
+        self, q: ArrayLike, t: float, p: Array | None = None, u: ArrayLike | None = None,
+        of: Iterable[int] | None = None,
+    ) -> tuple[Array, Array, Array, Array]:  # fmt: skip
+        """The coefficients of `laws` at a state; u (f,) are the velocities before an impact, None: nothing approaches.
+
+        of : contacts that take part, whose coefficients must make sense: LawError where one does not
+        """
+        p = self._parameters(p)
+        if not self.state_laws:
+            return self.laws(p)
+        approach, inertia = self._approach(q, t, p, u)
+        mu, eps_N, eps_T, threshold = found = tuple(np.empty(self.n_contacts) for _ in range(4))
+        self._evaluate("laws_at", (q, t, p, approach, inertia), found)
+        if of is not None:
+            wrong = self._wrong_law(found, of, f" at q = {_short(np.asarray(q, dtype=float))}, t = {t:g}")
+            if wrong:
+                raise LawError(f"{wrong}.")
+        return mu, eps_N, eps_T, threshold
+
+    def _approach(self, q: ArrayLike, t: float, p: Array, u: ArrayLike | None) -> tuple[Array, Array]:
+        """Approach speeds max(0, -gamma_N) [m/s] and inertias 1 / (w_N^T M^-1 w_N) [kg], (n,); see `RestitutionCurve`.
+
+        The inertia of a contact without normal direction is infinite.
+        """
+        W_N, _, w_hat = self.geometry(q, t, p)
+        alpha = np.sum(W_N * np.linalg.solve(self.mass(q, t, p), W_N.T).T, axis=1)
+        inertia = np.where(alpha > 0.0, 1.0 / np.where(alpha > 0.0, alpha, 1.0), math.inf)
+        if u is None:
+            return np.zeros(self.n_contacts), inertia
+        return np.maximum(0.0, -(W_N @ np.asarray(u, dtype=float) + w_hat[:, 0])), inertia
 
     def energy(self, q: ArrayLike, u: ArrayLike, t: float = 0.0, p: Array | None = None) -> tuple[float, float]:
         """Kinetic and potential energy [J]."""
@@ -477,7 +542,17 @@ class System:
         for rows, label in zip(self.geometry(q, t, p), ("normal", "tangential", "drift"), strict=True):
             total = rows.sum(axis=1)
             _require_finite(total, [f"{label} direction of contact {name!r}" for name in self.contact_names], where)
+        if self.state_laws:
+            self._check_laws_at(q, u, t, p)
         return q, u, p
+
+    def _check_laws_at(self, q: Array, u: Array, t: float, p: Array) -> None:
+        """LawError where a closed contact has a coefficient that makes no sense at the state."""
+        g, kinds = self.gap(q, t, p), self.contact_kinds
+        closed = [k for k in range(self.n_contacts) if kinds[k] != CONTACT or g[k] <= 0.0]
+        self.laws_at(q, t, p, u, closed)
+        if self.has_friction_laws and closed:
+            self._check_friction_laws("law_values_at", (q, t, p))
 
     def _states(self, q: ArrayLike, u: ArrayLike, names: tuple[str, str]) -> tuple[Array, Array]:
         return (
@@ -571,6 +646,10 @@ _TOLERANT_MATH = _Tolerant()
 
 
 # -- messages ------------------------------------------------------------------------------------------------
+
+
+class LawError(ValueError):
+    """A coefficient that depends on the state has a value that makes no law."""
 
 
 MOST_CONTACTS = 3000

@@ -62,9 +62,9 @@ class FailingMidpoint(_Failing):
         def free(u_E: Array) -> Array:
             return u_A + dt * np.linalg.solve(M, system.force(middle(u_E), 0.5 * (u_A + u_E), t_M, p))
 
-        begun = Begun(
-            Inertia.at(system, q_A, state.t, p, M), u_A, system.geometry(q_A + 0.5 * dt * u_A, t_M, p), 0.25 * dt
-        )
+        place = q_A + 0.5 * dt * u_A, t_M
+        inertia = Inertia.at(system, q_A, state.t, p, M)
+        begun = Begun(inertia, u_A, system.geometry(*place, p), 0.25 * dt, place)
         onward = Onward(free, middle, t_M, np.zeros(system.n_contacts))
         u_E, report = solve_on_position_level(system, solver, p, begun, onward)
         return Instant(state.t + dt, q_A + 0.5 * dt * (u_A + u_E), u_E), report
@@ -99,7 +99,8 @@ class FailingNewmark(_Failing):
             return q_A + 0.5 * dt * y
 
         y_free = 2.0 * u_A + dt * a_A  # q_E = q_A + dt/2 y, y = y_free + M^-1 w_N Lambda_N
-        begun = Begun(Inertia.at(system, q_A, state.t, p, M), u_A, system.geometry(q_A, state.t, p), 0.5 * dt)
+        inertia = Inertia.at(system, q_A, state.t, p, M)
+        begun = Begun(inertia, u_A, system.geometry(q_A, state.t, p), 0.5 * dt, (q_A, state.t))
         onward = Onward(lambda _: y_free, end, t_E, np.zeros(system.n_contacts))
         y, report = solve_on_position_level(system, solver, p, begun, onward)
         q_E = end(y)

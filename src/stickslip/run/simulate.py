@@ -20,6 +20,7 @@ from stickslip.events.event_driven import EventDriven, EventEngine
 from stickslip.jit.cpu import COMPILER
 from stickslip.jit.sources import sources_hash
 from stickslip.laws import ImpactLaw, Newton, law_from
+from stickslip.laws.compiled import has_kernel
 from stickslip.mechanisms.engines import Compiled, MechanismEngine, Reference
 from stickslip.mechanisms.generate import NotKernels
 from stickslip.mechanisms.inertia import Contradiction, Inertia, onto_equations, require_together
@@ -75,8 +76,8 @@ def simulate(
     solver : "auto", "lemke", "gauss-seidel", "enumerate", "newton", "augmented-lagrangian", "alternating" or a
         solver object.
     law : impact law, an object or "newton", "poisson", "stronge", "walton" with the contacts' own coefficients; None is
-        Newton's, as compiled.  Others run on the reference engine; `Stronge` and `Walton` know one contact and stop
-        where two are closed at once.
+        Newton's.  All of them are compiled; a law of your own class runs on the reference engine, and the run warns of
+        it.  `Stronge` and `Walton` know one contact and stop where two are closed at once.
     params : parameter values that differ from the system's own, by name.
     engine : "compiled", "reference" (plain NumPy), or "auto": compiled where stepper and solver have a kernel.
     progress : show a progress bar on stderr (None: when the run takes more than two seconds and stderr is a terminal);
@@ -189,13 +190,29 @@ def _notes(system: System, p: Array, stepper: Integrator, solver: PlanarSolver, 
     laws = [f"{name}: {each}" for name, each in zip(system.contact_names, system.friction_laws, strict=True) if each]
     return {
         **({"friction_laws": "; ".join(laws)} if laws else {}),
+        **({"state_laws": _state_laws(system)} if system.state_laws else {}),
         "law": law.name,
         "law_options": _options(law),
-        "restitution_normal": json.dumps(dict(zip(system.contact_names, eps_N.tolist(), strict=True))),
-        "restitution_tangential": json.dumps(dict(zip(system.contact_names, eps_T.tolist(), strict=True))),
+        "restitution_normal": _restitution(system, "restitution_normal", eps_N),
+        "restitution_tangential": _restitution(system, "restitution_tangential", eps_T),
         "stepper_options": _options(stepper),
         "solver_options": _options(solver),
     }
+
+
+def _restitution(system: System, name: str, values: Array) -> str:
+    """Coefficients by contact, as JSON; those that depend on the state as text."""
+    laws = system.state_laws
+    shown = {
+        contact: laws.get((name, k), "") if np.isnan(value) else value
+        for k, (contact, value) in enumerate(zip(system.contact_names, values.tolist(), strict=True))
+    }
+    return json.dumps(shown)
+
+
+def _state_laws(system: System) -> str:
+    """The coefficients that depend on the state, in words."""
+    return "; ".join(f"{system.contact_names[k]}: {name} = {text}" for (name, k), text in system.state_laws.items())
 
 
 def _options(choice: Any) -> str:
@@ -228,15 +245,25 @@ def _engine(
         return AdaptiveEngine(system, stepper, solver, inner, helper, t_end, steps)
     if law is not None and not stepper.takes_laws:
         raise ValueError(f"law {law.name!r} runs with stepper 'moreau-midpoint' only, got {stepper.name!r}.")
-    if law is not None and wanted == "compiled":
-        raise ValueError(f"law {law.name!r} has no compiled kernel; use engine='reference' or 'auto'.")
-    if wanted == "reference" or law is not None or (wanted == "auto" and not Compiled.available(stepper, solver)):
+    if not has_kernel(law):
+        assert law is not None
+        if wanted == "compiled":
+            raise ValueError(f"law {law.name!r} has no compiled kernel; use engine='reference' or 'auto'.")
+        if wanted == "auto":
+            warnings.warn(
+                f"law {type(law).__name__} is of a class without a kernel: the run is on the reference engine, some "
+                "hundred times slower.",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+        return Reference(system, stepper, solver, go_on, law)
+    if wanted == "reference" or (wanted == "auto" and not Compiled.available(stepper, solver)):
         return Reference(system, stepper, solver, go_on, law)
     if not Compiled.available(stepper, solver):
         what = f"solver {solver.name!r}" if stepper.scheme is not None else f"stepper {stepper.name!r}"
         raise ValueError(f"{what} has no compiled kernel; use engine='reference' or 'auto'.")
     try:
-        return Compiled.build(system, stepper, solver, go_on)
+        return Compiled.build(system, stepper, solver, go_on, law)
     except NotKernels as reason:
         if wanted == "compiled":
             raise ValueError(

@@ -15,6 +15,7 @@ from stickslip.io.models.expressions import ExpressionError, Part, parse, requir
 from stickslip.io.models.fields import Place
 from stickslip.io.models.toml_text import ModelError
 from stickslip.laws.friction import FrictionLaw, Stribeck, TwoCoefficient
+from stickslip.laws.restitution import RestitutionCurve
 from stickslip.mechanisms.derivation import limited_derivatives
 from stickslip.mechanisms.elements import (
     Constraint,
@@ -101,8 +102,20 @@ class Reader:
         return self._part(text, place, self.names).expression
 
     def coefficient(self, text: str, place: Place) -> Expr:
-        """An expression in the parameters."""
-        return self._part(text, place, self.parameters).expression
+        """An expression in coordinates, time, parameters and definitions; the system refuses velocities."""
+        return self._part(text, place, self.names).expression
+
+    def restitution(self, entry: Any, place: Place) -> Any:
+        """A coefficient of restitution: an expression, or a curve over the approach speed."""
+        if isinstance(entry, str):
+            return self.coefficient(entry, place)
+        own: dict[str, Any] = {}
+        for key in ("speed", "mass"):
+            if entry[key] is not None:
+                self._require_new(entry[key], place.at(key), f"the symbol of the {key}")
+                own[key] = sp.Symbol(entry[key])
+        names = {**self.names, **{symbol.name: symbol for symbol in own.values()}}
+        return RestitutionCurve(self._part(entry["curve"], place.at("curve"), names).expression, **own)
 
 
 def scenario_from(content: dict[str, Any], place: Place) -> Scenario:
@@ -277,7 +290,13 @@ def _element(reader: Reader, entry: dict[str, Any], place: Place) -> Element:
 
     kind, name = entry["type"], entry["name"]
     if kind == "stop":
-        return Stop(name, read("coordinate"), read("lower"), read("upper"), law("restitution"))
+        return Stop(
+            name,
+            read("coordinate"),
+            read("lower"),
+            read("upper"),
+            reader.restitution(entry["restitution"], place.at("restitution")),
+        )
     if kind == "clutch":
         return SpragClutch(name, read("angle"))
     if kind == "dry-friction":
@@ -299,8 +318,8 @@ def _element(reader: Reader, entry: dict[str, Any], place: Place) -> Element:
         tangent_drift=read("tangent_drift"),
         normal_drift=read("normal_drift"),
         friction=law("friction") if isinstance(entry["friction"], str) else _friction(reader, entry["friction"], place),
-        restitution_normal=law("restitution_normal"),
-        restitution_tangential=law("restitution_tangential"),
+        restitution_normal=reader.restitution(entry["restitution_normal"], place.at("restitution_normal")),
+        restitution_tangential=reader.restitution(entry["restitution_tangential"], place.at("restitution_tangential")),
         threshold=law("threshold"),
         closes_when=read("closes_when"),
         **directions,
@@ -482,6 +501,13 @@ def _contact_of(contact: Contact) -> dict[str, Any]:
         value = getattr(contact, key)
         if isinstance(value, FrictionLaw):
             found[key] = _friction_of(contact)
+        elif isinstance(value, RestitutionCurve):
+            found[key] = {
+                "law": "speed",
+                "curve": text_of(value.curve),
+                "speed": value.speed.name,
+                **({"mass": value.mass.name} if value.mass is not None else {}),
+            }
         elif value is not None and (isinstance(value, str) or value != 0 or key == "gap"):
             found[key] = text(value)
     return {"name": found.pop("name"), "gap": found.pop("gap"), **found}

@@ -96,10 +96,23 @@ FRICTION_LAWS = Tagged(
         ),
     },
 )
+RESTITUTION_LAWS = Tagged(
+    "law",
+    {
+        "speed": Table(
+            {
+                "curve": Key(_EXPRESSION, "coefficient in [0, 1], of the approach speed", required=True),
+                "speed": Key(_TEXT, "name of the approach speed [m/s] in the curve", default="v"),
+                "mass": Key(_TEXT, "name of the inertia that the contact feels [kg], where the curve has it"),
+            }
+        )
+    },
+)
+_RESTITUTION = Either((RESTITUTION_LAWS, _EXPRESSION))
 _COEFFICIENTS = {
     "friction": Key(Either((FRICTION_LAWS, _EXPRESSION)), "coefficient mu [-], or a law of slip", default="0"),
-    "restitution_normal": Key(_EXPRESSION, "coefficient eps_N in [0, 1]", default="0"),
-    "restitution_tangential": Key(_EXPRESSION, "coefficient eps_T in [0, 1]", default="0"),
+    "restitution_normal": Key(_RESTITUTION, "coefficient eps_N in [0, 1], or a law of the approach", default="0"),
+    "restitution_tangential": Key(_RESTITUTION, "coefficient eps_T in [0, 1], or a law of the approach", default="0"),
     "threshold": Key(_EXPRESSION, "part of the friction bound that does not depend on the load [N]", default="0"),
 }
 _CONTACT_NAME = Key(_TEXT, "name of the contact", required=True)
@@ -126,7 +139,7 @@ CONTACTS = Tagged(
                 "coordinate": Key(_EXPRESSION, "what is bounded, x(q, t) [m or rad]", required=True),
                 "lower": Key(_EXPRESSION, "least value"),
                 "upper": Key(_EXPRESSION, "largest value"),
-                "restitution": Key(_EXPRESSION, "coefficient eps_N in [0, 1]", default="0"),
+                "restitution": Key(_RESTITUTION, "coefficient eps_N in [0, 1], or a law of the approach", default="0"),
             }
         ),
         "clutch": Table(

@@ -243,7 +243,9 @@ class AdaptiveEngine(MechanismEngine):
         best, second = extrapolate([trial.vector() for trial in trials], power)
         f = self.system.n_dof
         q, u = self._held(best[:f], best[f : 2 * f], t + H, memory)
-        if self._penetrates(memory, t, H, q, u, mode) or self._lets_go(trials[-1].impulses, H, mode, memory.p):
+        if self._penetrates(memory, t, H, q, u, mode) or self._lets_go(
+            trials[-1].impulses, H, mode, (q, t + H), memory.p
+        ):
             return self._refuse_switch(t, H)
         error = self._error(memory, t, H, q, u, best[:f] - second[:f], best[f : 2 * f] - second[f : 2 * f])
         factor = _SAFETY * (self.stepper.rtol / max(error, 1e-300)) ** (1.0 / (power * (columns - 1) + 1))
@@ -420,12 +422,12 @@ class AdaptiveEngine(MechanismEngine):
         falls = (after < 0.0) & ((after < before - rounding) | (gamma_N < -at_rest))
         return bool(np.any(falls & self.touching & (mode == codes.OPEN)))
 
-    def _lets_go(self, impulses: Array, H: float, mode: np.ndarray, p: Array) -> bool:
+    def _lets_go(self, impulses: Array, H: float, mode: np.ndarray, place: tuple[Array, float], p: Array) -> bool:
         """Whether a contact loses its load, or its stick, between the last midpoint and the end of a step.
 
         Load and margin of the friction cone are carried on from the midpoints of the last two substeps.
         """
-        mu, _, _, threshold = self.system.laws(p)
+        mu, _, _, threshold = self.system.laws_at(*place, p)
         N, T = impulses[-2:, :, 0], impulses[-2:, :, 1]
         margin = mu * N + threshold * (H / len(impulses)) - np.abs(T)
         load_at_end, margin_at_end = (1.5 * x[1] - 0.5 * x[0] for x in (N, margin))

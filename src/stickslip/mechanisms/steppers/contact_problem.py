@@ -40,11 +40,13 @@ class StepProblem:
     closing: Array | None = None  # velocities by which open contacts may close until the next step, see `step_problem`
     rounding: Array | None = None  # rounding errors of all gaps [m], see `Active`
     u_loose: Array | None = None
+    place: tuple[Array, float] | None = None  # (q, t) where the contacts are evaluated
 
     @classmethod
     def of(
         cls, index: np.ndarray, g: Array, inertia: Inertia, u: tuple[Array, Array], rows: Sequence[Array],
-        gaps: tuple[Array | None, Array | None] = (None, None), u_loose: Array | None = None, **laws: Array,
+        gaps: tuple[Array | None, Array | None] = (None, None), u_loose: Array | None = None,
+        place: tuple[Array, float] | None = None, **laws: Array,
     ) -> StepProblem:  # fmt: skip
         """The problem of the active contacts: u = (u_A, u_free), rows = (W_N, W_T, w_hat), gaps = (closing, rounding).
 
@@ -55,7 +57,7 @@ class StepProblem:
         G_NN, G_NT, G_TT = W_N @ V_N, W_N @ V_T, W_T @ V_T
         normal, tangential = np.diag(G_NN) > 0.0, np.diag(G_TT) > 0.0
         local = PlanarProblem(G_NN=G_NN, G_NT=G_NT, G_TT=G_TT, normal=normal, tangential=tangential, **laws)
-        return cls(index, g, inertia, *u, W_N, W_T, w_hat, V_N, V_T, local, *gaps, u_loose)
+        return cls(index, g, inertia, *u, W_N, W_T, w_hat, V_N, V_T, local, *gaps, u_loose, place)
 
     @property
     def M(self) -> Array:
@@ -109,12 +111,18 @@ class StepProblem:
 
 
 class Begun(NamedTuple):
-    """What a step begins with: how impulses change velocities, u_A, (W_N, W_T, w_hat), dt [s]."""
+    """What a step begins with: how impulses change velocities, u_A, (W_N, W_T, w_hat), dt [s].
+
+    place : (q, t) where the directions are taken, and the coefficients that depend on the state.
+    approach : velocities before the impact; None: u_A.
+    """
 
     inertia: Inertia
     u_A: Array
     directions: tuple[Array, Array, Array]
     dt: float
+    place: tuple[Array, float]
+    approach: Array | None = None
 
 
 class Active(NamedTuple):
@@ -252,7 +260,7 @@ def contact_problem(
         system,
         Active(index, lasting, closing, None if keep_lasting else rounding),
         g,
-        Begun(inertia, u_A, directions, dt),
+        Begun(inertia, u_A, directions, dt, (q, t)),
         u_free,
         p,
         u_loose=u_loose,
@@ -286,9 +294,9 @@ def step_problem(
     A contact that takes part though it is open, because it carried load before, may close its gap.
     """
     index, lasting, closing, rounding = active
-    inertia, u_A, directions, dt = begun
+    inertia, u_A, directions, dt, place, _ = begun
     W_N, W_T, w_hat = (rows[index] for rows in directions)
-    mu, eps_N, eps_T, threshold = (law[index] for law in system.laws(p))
+    mu, eps_N, eps_T, threshold = (law[index] for law in laws_of_step(system, begun, p, index))
     if lasting is not None:
         eps_N = np.where(lasting[index], 0.0, eps_N)
     kinds, g_here = np.array(system.contact_kinds, dtype=int)[index], g[index]
@@ -312,9 +320,25 @@ def step_problem(
         offset_N = np.where(contact, (g_here + eps_N * ahead.g_before[index]) / dt - W_N @ ahead.u, offset_N)
         size_N = np.where(contact, size_N + np.abs(offset_N), size_N)
     return StepProblem.of(
-        index, g, inertia, (u_A, u_free), (W_N, W_T, w_hat), (closing, rounding), u_loose, c_N=W_N @ u_free + offset_N,
+        index, g, inertia, (u_A, u_free), (W_N, W_T, w_hat), (closing, rounding), u_loose, place,
+        c_N=W_N @ u_free + offset_N,
         c_T=W_T @ u_free + offset_T, mu=mu, a=threshold * dt, size_N=size_N, size_T=size_T,
     )  # fmt: skip
+
+
+def laws_of_step(
+    system: System, begun: Begun, p: Array, index: np.ndarray | None = None
+) -> tuple[Array, Array, Array, Array]:
+    """The coefficients of all contacts in a step, see `System.laws_at`; those of `index` must make sense.
+
+    On position level a contact that does not approach has no restitution where coefficients depend on the state: else
+    its gap of an impact would count once more after it.
+    """
+    if begun.approach is None or not system.state_laws:
+        return system.laws_at(*begun.place, p, begun.u_A, index)
+    W_N, _, w_hat = begun.directions
+    mu, eps_N, eps_T, threshold = system.laws_at(*begun.place, p, begun.approach, index)
+    return mu, np.where(W_N @ begun.approach + w_hat[:, 0] >= 0.0, 0.0, eps_N), eps_T, threshold
 
 
 def solve_step(
@@ -325,7 +349,7 @@ def solve_step(
     `coefficients` is what `law.coefficients` gave, where the caller keeps it from step to step.
     """
     if coefficients is None:
-        _, eps_N, eps_T, _ = system.laws(p)
+        _, eps_N, eps_T, _ = system.laws(p) if step.place is None else system.laws_at(*step.place, p, step.u_A)
         coefficients = law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
     eps_N, eps_T = (values[step.index] for values in coefficients)
     c_N, c_T = step.velocities(step.u_free)

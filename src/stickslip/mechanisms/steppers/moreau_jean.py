@@ -98,7 +98,7 @@ class MoreauJean(Stepper):
             u_loose = u_E - np.linalg.solve(A, M @ (u_E - u_A) - dt * h)
             wanted = -(inertia.b + (1.0 - theta) * (inertia.J @ u_A)) / theta  # of theta u_E + (1 - theta) u_A
             u_free = onto_constraints(inertia, u_loose, wanted)
-            begun = Begun(inertia, u_A, directions, dt)
+            begun = Begun(inertia, u_A, directions, dt, (q_M, t_M))
             problem = sliding.applied(step_problem(system, active, g, begun, u_free, p, u_loose=u_loose))
             solution = solver.solve(problem.local)
             u_before, u_E = u_E, problem.end_velocity(solution.Lambda_N, solution.Lambda_T)

@@ -49,7 +49,7 @@ class PaoliSchatzman(Stepper):
         super().check(system, p)
         _, _, eps_T, _ = system.laws(p)
         for name, value in zip(system.contact_names, eps_T, strict=True):
-            if value != 0.0:
+            if value != 0.0:  # nan, too: one that depends on the state
                 raise ValueError(
                     f"stepper {self.name!r} has no tangential restitution, but contact {name!r} has {value:g}; set it "
                     "to 0, or take a stepper on velocity level such as 'moreau-midpoint'."
@@ -64,6 +64,7 @@ class PaoliSchatzman(Stepper):
         directions = system.geometry(q_A, state.t, p)
         g_B = gaps(system, q_A - dt * u_A, state.t - dt, p)
         inertia = Inertia.at(system, q_A, state.t, p, M, directions)
-        begun, onward = Begun(inertia, u_A, directions, dt), Onward(lambda _: u_free, lambda u: q_A + dt * u, t_E, g_B)
+        begun = Begun(inertia, u_A, directions, dt, (q_A, state.t))
+        onward = Onward(lambda _: u_free, lambda u: q_A + dt * u, t_E, g_B)
         u_E, report = solve_on_position_level(system, solver, p, begun, onward, state.carried, state.sticks, state.shut)
         return Instant(t_E, q_A + dt * u_E, u_E), report

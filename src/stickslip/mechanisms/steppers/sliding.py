@@ -61,6 +61,9 @@ class Sliding:
         if not self.active:
             return problem
         assert self.sticks is not None
+        if self.system.state_laws:
+            assert problem.place is not None
+            self.slip.static[:] = self.system.laws_at(*problem.place, self.p)[0]
         mode, static = self.slip.mode, self.slip.static
         _, gamma_T = problem.gamma_A
         for i, k in enumerate(problem.index):
@@ -68,7 +71,9 @@ class Sliding:
                 begin_slip.py_func(k, self.codes[k], float(self.sticks[k]), float(gamma_T[i]), self.slip)
         depends = np.array([code != CONSTANT for code in self.codes])
         mu = np.where(
-            depends & (mode != UNSET) & (mode != HELD), self.system.sliding_friction(self.slip.speed, self.p), static
+            depends & (mode != UNSET) & (mode != HELD),
+            self.system.sliding_friction(self.slip.speed, self.p, problem.place),
+            static,
         )
         return replace(problem, local=replace(problem.local, mu=mu[problem.index]))
 
@@ -85,7 +90,7 @@ class Sliding:
         rows = [(i, k) for i, k in enumerate(problem.index) if self.codes[k] != CONSTANT]
         for i, k in rows:
             end[k] = end_speed.py_func(float(gamma_E[i]), float(size[i]))
-        mu_end[:] = self.system.sliding_friction(end, self.p)
+        mu_end[:] = self.system.sliding_friction(end, self.p, problem.place)
         moved, self.defect, late = False, 0.0, self.rounds > EARLY
         for i, k in rows:
             numbers = (local.mu, gamma_A, gamma_E, size, beta, Lambda_N, Lambda_T, local.a)

@@ -21,6 +21,7 @@ from stickslip.mechanisms.steppers.contact_problem import (
     Begun,
     StepProblem,
     gaps,
+    laws_of_step,
     met_ahead,
     onto_constraints,
     step_problem,
@@ -191,27 +192,28 @@ def solve_on_position_level(
     in sum.  They are taken back, M^-1 W carried off u, the laws are solved for the sums, and the report has what this
     step adds.  Otherwise the split of an impact, which is left to chance, would decide where slip ends.
     """
-    inertia, u_A, directions, dt = begun
+    inertia, u_A, directions, dt, *_ = begun
     M, kinds = inertia.M, np.array(system.contact_kinds, dtype=int)
-    free, place, t, g_before = onward
-    eps_N = system.laws(p)[1]
+    free, ahead, t, g_before = onward
     carried = np.zeros((system.n_contacts, 2)) if carried is None else carried
     active = ((kinds != CONTACT) & (kinds < CONSTRAINT)) | carried.any(axis=1)
     W_N, W_T, _ = directions
     taken_back = np.linalg.solve(M, W_N.T @ carried[:, 0] + W_T.T @ carried[:, 1])
-    iteration = Iteration(np.diag(M), u_A, place(np.zeros_like(u_A)), dt, "the iteration on the gaps")
+    begun = begun._replace(approach=u_A - taken_back)  # the second half of an impact approaches as the first one did
+    eps_N = laws_of_step(system, begun, p)[1]
+    iteration = Iteration(np.diag(M), u_A, ahead(np.zeros_like(u_A)), dt, "the iteration on the gaps")
     sliding = Sliding(system, p, sticks)
     u = free(u_A)
     for _ in range(codes.ITERATION_LIMIT * (2 if sliding.active else 1)):
-        g = gaps(system, place(u), t, p)
+        g = gaps(system, ahead(u), t, p)
         newcomers = ~active & (g + eps_N * g_before <= 0.0) & (kinds == CONTACT)
         if shut is not None:
             newcomers &= ~shut
         active = active | newcomers
         u_loose = free(u)
         u_free = onto_constraints(inertia, u_loose - taken_back, met_ahead(system, inertia, u, g, dt))
-        ahead = Ahead(u, g_before)
-        problem = step_problem(system, Active(np.flatnonzero(active)), g, begun, u_free, p, ahead, u_loose)
+        met = Ahead(u, g_before)
+        problem = step_problem(system, Active(np.flatnonzero(active)), g, begun, u_free, p, met, u_loose)
         problem = sliding.applied(problem)
         solution = solver.solve(problem.local)
         u_before, u = u, problem.end_velocity(solution.Lambda_N, solution.Lambda_T)

@@ -79,7 +79,7 @@ class StewartTrinkle(Stepper):
             inertia = Inertia.at(system, q_A, state.t, p, M, directions)
             u_loose = u_A + dt * np.linalg.solve(M, h)
             u_free = onto_constraints(inertia, u_loose, met_ahead(system, inertia, u_A, g, dt))
-            begun = Begun(inertia, u_A, directions, dt)
+            begun = Begun(inertia, u_A, directions, dt, (q_A, state.t))
             problem = step_problem(system, active, g, begun, u_free, p, Ahead(u_A), u_loose)
             problem = sliding.applied(problem)
             solution = solver.solve(problem.local)

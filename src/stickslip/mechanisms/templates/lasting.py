@@ -20,11 +20,13 @@ from stickslip.codes import (
     MAX_RESIDUAL,
 )
 from stickslip.jit.marks import dev, float64, int64, local_array
+from stickslip.laws.scalar import NEWTON
 from stickslip.mechanisms.templates.contacts import gauss_seidel, local_problem
 from stickslip.mechanisms.templates.events import book_work, close_step
 from stickslip.mechanisms.templates.flight import copied_motion, copy_motion, due_phase, goes_on, step_of_flight
+from stickslip.mechanisms.templates.impact_laws import strikes_by_law
 from stickslip.mechanisms.templates.mass import bounded, free_velocity
-from stickslip.mechanisms.templates.model import N_CONTACTS, N_DOF, dynamics
+from stickslip.mechanisms.templates.model import LAW, N_CONTACTS, N_DOF, dynamics
 from stickslip.mechanisms.templates.residual import note_depths, within
 from stickslip.mechanisms.templates.schemes import take_sizes, widened
 from stickslip.mechanisms.templates.structs import Contacts, Directions, Gaps, Laws, March, Remembered
@@ -145,6 +147,7 @@ def march_of_one(k, m):
         gaps=Gaps(g, g, g, rounding),
         directions=directions_of(k, m.directions),
         laws=laws_of(k, m.laws),
+        law=None,
         contacts=problem_of_one(step.dv),
         memory=memory_of(k, m.memory),
         lcp=None,
@@ -192,6 +195,8 @@ def keeps_contact(k, one, gaps, t_M):
     if not gap_of(k, gaps, one, t_M):  # step 3 (b)
         return False
     local_problem(one, motion.u)  # step 3 (c)
+    if LAW != NEWTON and strikes_by_law(one):
+        return False
     gauss_seidel(1, one.directions, one.laws, contacts, step, 1)  # step 4
     return within(one.directions, one.laws, contacts, step.u_E, one.tally[MAX_RESIDUAL]) and contacts.Lambda[0, 0] > 0.0
 

@@ -1,15 +1,16 @@
 """Template: a system's mass matrix, gaps, directions and laws for a stack of states.
 
-Shapes, k states with n contacts and f coordinates: Q (k, f); T (k,); P (k, parameters), or one row for all states;
+Shapes, k states with n contacts and f coordinates: Q, U (k, f); T (k,); P (k, parameters), or one row for all states;
 M (k, f, f); g (k, n); directions W_N, W_T (k, n, f), w_hat (k, n, 2); coefficients mu, eps_N, eps_T, threshold (k, n).
 """
 
 from stickslip.jit.marks import entry
-from stickslip.mechanisms.templates.model import gap, geometry, laws, mass
+from stickslip.mechanisms.templates.model import STATE_LAWS, gap, geometry, laws, mass
+from stickslip.mechanisms.templates.state_laws import evaluate_laws
 
 
 @entry
-def evaluate(Q, T, P, M, g, directions, coefficients):
+def evaluate(Q, U, T, P, M, g, directions, coefficients):
     """Evaluate the model at every state."""
     W_N, W_T, w_hat = directions
     mu, eps_N, eps_T, threshold = coefficients
@@ -19,4 +20,7 @@ def evaluate(Q, T, P, M, g, directions, coefficients):
         mass(Q[i], T[i], p, M[i])
         gap(Q[i], T[i], p, g[i])
         geometry(Q[i], T[i], p, W_N[i], W_T[i], w_hat[i])
-        laws(p, mu[i], eps_N[i], eps_T[i], threshold[i])
+        if STATE_LAWS:
+            evaluate_laws(Q[i], U[i], T[i], p, W_N[i], w_hat[i], mu[i], eps_N[i], eps_T[i], threshold[i])
+        else:
+            laws(p, mu[i], eps_N[i], eps_T[i], threshold[i])

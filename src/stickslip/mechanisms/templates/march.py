@@ -23,6 +23,7 @@ from stickslip.lcp.linear import ldl_factor
 from stickslip.mechanisms.templates.events import book_contacts, label_contacts, may_strike, record, release
 from stickslip.mechanisms.templates.flight import TOGETHER, fly
 from stickslip.mechanisms.templates.held import hold_end, hold_motion, note_held, remember_start, take_rows
+from stickslip.mechanisms.templates.impact_laws import take_coefficients
 from stickslip.mechanisms.templates.lasting import NONE_LASTS, lasting_contact, stay
 from stickslip.mechanisms.templates.mass import contact_row, invert_mass
 from stickslip.mechanisms.templates.model import (
@@ -39,6 +40,7 @@ from stickslip.mechanisms.templates.model import (
     N_CONTACTS,
     N_DOF,
     N_PARAMETERS,
+    OWN_LAW,
     PROJECTION,
     SCHEME,
     SHARES,
@@ -213,6 +215,8 @@ def begin_march(m, first):
         m.laws.a[k] = m.laws.a[k] * run.dt  # a threshold [N] is a bound [N s] of a step
         if FRICTION_LAWS:
             m.slip.static[k] = m.laws.mu[k]
+    if OWN_LAW:
+        take_coefficients(m)
     if MASS_CONSTANT:
         mass(q, run.t0, run.p, step.M)
         if not ldl_factor(step.M):

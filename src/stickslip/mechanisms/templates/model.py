@@ -38,9 +38,14 @@ PROJECTION = 0.0
 THETA_VALUE = 0.5
 LASTING = False
 FRICTION_LAWS = False
+STATE_LAWS = False
 SLIDING = (0,)
 GATED = False
 GATES = (False,)
+OWN_LAW = False
+LAW = 0
+DISSIPATIVE = False
+LAW_NUMBERS = 1
 WATCHED = False
 SECTION = 0
 PLACE = 0
@@ -107,6 +112,19 @@ def gates(q, t, p, c):
 
 
 @dev
+def laws_at(q, t, p, approach, inertia, mu, eps_N, eps_T, threshold):
+    mu[0] = 0.0
+    eps_N[0] = 0.0
+    eps_T[0] = 0.0
+    threshold[0] = 0.0
+
+
+@dev
+def friction_at(q, t, p, speed, mu):
+    mu[0] = 0.0
+
+
+@dev
 def energy(q, u, t, p, E):
     E[0] = 0.5 * u[0] * u[0]
     E[1] = p[0] * q[0]
@@ -135,4 +153,4 @@ PLAIN = SCHEME == MIDPOINT and PROJECTION == 0.0 and not SHARES and not GATED an
 FLIES = PLAIN
 # Steps with one lasting contact have one, too, where its directions are constant.
 SWEEPS = SOLVER in (AUTO, GAUSS_SEIDEL) and 0 < N_CONTACTS <= 12  # beyond, arrays lie on the heap
-STAYS = PLAIN and SWEEPS and MASS_CONSTANT and DIRECTIONS_CONSTANT and not LASTING and not FRICTION_LAWS
+STAYS = PLAIN and SWEEPS and MASS_CONSTANT and DIRECTIONS_CONSTANT and not (LASTING or FRICTION_LAWS or STATE_LAWS)

@@ -2,11 +2,13 @@
 
 from stickslip.codes import BOOK_SIZE, FIRST_WATCHED, GAUSS_SEIDEL, LEVEL, MIDPOINT
 from stickslip.jit.marks import float64, int64, local_array, part
+from stickslip.laws.scalar import NEWTON
 from stickslip.laws.slip import Slip
 from stickslip.mechanisms.templates.held import new_held
 from stickslip.mechanisms.templates.model import (
     CONSTRAINED,
     FRICTION_LAWS,
+    LAW,
     N_CONTACTS,
     N_DOF,
     N_LCP,
@@ -26,6 +28,7 @@ from stickslip.mechanisms.templates.structs import (
     Lcp,
     March,
     Motion,
+    ProcessLaw,
     Projected,
     Remembered,
     Rounds,
@@ -111,6 +114,15 @@ def new_contacts(dv):
 
 
 @part
+def new_law():
+    """Room for an impact law that is a process of its own."""
+    search = local_array(5, float64)
+    return ProcessLaw(
+        per_contact(), per_contact(), pairs(), pairs(), pairs(), pairs(), per_contact(), coordinates(), search
+    )
+
+
+@part
 def new_lcp():
     """Room for Lemke's method."""
     return Lcp(
@@ -167,6 +179,7 @@ def new_march(run, book):
         gaps=Gaps(per_contact(), per_contact(), per_contact(), per_contact()),
         directions=new_directions(),
         laws=Laws(per_contact(), per_contact(), per_contact(), per_contact()),
+        law=new_law() if LAW != NEWTON else None,
         contacts=new_contacts(step.dv),
         memory=Remembered(flags(), per_contact(), pairs(), per_contact(), pairs(), per_contact()),
         lcp=new_lcp() if SOLVER != GAUSS_SEIDEL else None,

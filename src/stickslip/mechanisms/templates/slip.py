@@ -4,7 +4,7 @@ from stickslip.codes import FRICTION_CONTRACTION
 from stickslip.jit.marks import dev, rare
 from stickslip.laws.slip import CONSTANT, HELD, SETTLED_LATE, UNSET, Round, begin_slip, end_speed, holds, next_slip
 from stickslip.laws.slip import SETTLED as FRICTION_SETTLED
-from stickslip.mechanisms.templates.model import N_CONTACTS, N_DOF, SLIDING, friction
+from stickslip.mechanisms.templates.model import N_CONTACTS, N_DOF, SLIDING, STATE_LAWS, friction, friction_at
 
 
 @dev
@@ -17,21 +17,30 @@ def no_slip_yet(slip):
 
 
 @dev
-def take_friction(p, mu, slip):
+def friction_of(place, speed, mu):
+    """Coefficients of contacts that slip with `speed` at a place."""
+    if STATE_LAWS:
+        friction_at(place.q, place.t, place.p, speed, mu)
+    else:
+        friction(place.p, speed, mu)
+
+
+@dev
+def take_friction(place, mu, slip):
     """Write the coefficients of the contacts whose friction depends on slip, see `laws.slip`."""
-    friction(p, slip.speed, slip.mu_end)
+    friction_of(place, slip.speed, slip.mu_end)
     for k in range(N_CONTACTS):
         if SLIDING[k] != CONSTANT and slip.mode[k] != UNSET:
             mu[k] = slip.static[k] if slip.mode[k] == HELD else slip.mu_end[k]
 
 
 @rare
-def begin_friction(p, mu, contacts, sticks, slip):
+def begin_friction(place, mu, contacts, sticks, slip):
     """Coefficients of the contacts that join the step."""
     for k in range(N_CONTACTS):
         if SLIDING[k] != CONSTANT and contacts.active[k] != 0 and slip.mode[k] == UNSET:
             begin_slip(k, SLIDING[k], sticks[k], contacts.gamma_A[k, 1], slip)
-    take_friction(p, mu, slip)
+    take_friction(place, mu, slip)
 
 
 @dev
@@ -60,12 +69,12 @@ def seen_at(k, directions, laws, contacts):
 
 
 @rare
-def next_friction(p, directions, laws, contacts, slip, book, late):
+def next_friction(place, directions, laws, contacts, slip, book, late):
     """Adapt the coefficients to the slip of a solved round; (whether any changes, worst defect of the laws)."""
     for k in range(N_CONTACTS):
         if SLIDING[k] != CONSTANT and contacts.active[k] != 0:
             slip.end[k] = end_speed(contacts.gamma_E[k, 1], slip_size(k, directions, contacts))
-    friction(p, slip.end, slip.mu_end)
+    friction_of(place, slip.end, slip.mu_end)
     moved = False
     worst = 0.0
     for k in range(N_CONTACTS):
@@ -76,7 +85,7 @@ def next_friction(p, directions, laws, contacts, slip, book, late):
             worst = max(worst, defect)
             book[FRICTION_CONTRACTION] = max(book[FRICTION_CONTRACTION], contraction)
     if moved:
-        take_friction(p, laws.mu, slip)
+        take_friction(place, laws.mu, slip)
     return moved, worst
 
 

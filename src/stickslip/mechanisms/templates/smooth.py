@@ -31,13 +31,16 @@ from stickslip.mechanisms.templates.model import (
     N_CONTACTS,
     N_DOF,
     N_HELD,
+    STATE_LAWS,
     drift,
     energy,
     force,
     friction,
+    friction_at,
     gap,
     geometry,
     laws,
+    laws_at,
     mass,
 )
 from stickslip.mechanisms.templates.structs import Moved, Sides
@@ -64,13 +67,27 @@ def constraint_rows(mode, rows, parts):
 
 
 @dev
-def slip_friction(p, mode, gamma, mu):
+def still_laws(t, q, p, mu, eps_N, eps_T, a):
+    """Coefficients that depend on the state, of contacts that do not approach: only friction counts."""
+    approach = local_array(N_CONTACTS, float64)
+    inertia = local_array(N_CONTACTS, float64)
+    for k in range(N_CONTACTS):
+        approach[k] = 0.0
+        inertia[k] = 1.0
+    laws_at(q, t, p, approach, inertia, mu, eps_N, eps_T, a)
+
+
+@dev
+def slip_friction(t, q, p, mode, gamma, mu):
     """Replace the coefficients of contacts that slip by those of their speed."""
     speed = local_array(N_CONTACTS, float64)
     moving = local_array(N_CONTACTS, float64)
     for k in range(N_CONTACTS):
         speed[k] = abs(gamma[k, 1])
-    friction(p, speed, moving)
+    if STATE_LAWS:
+        friction_at(q, t, p, speed, moving)
+    else:
+        friction(p, speed, moving)
     for k in range(N_CONTACTS):
         if mode.slip[k] != 0.0 and mode.stick[k] == 0:
             mu[k] = moving[k]
@@ -183,10 +200,13 @@ def accelerate(t, q, u, p, mode, moved):
     gap(q, t, p, moved.g)
     geometry(q, t, p, W_N, W_T, w_hat)
     drift(q, u, t, p, zeta)
-    laws(p, mu, eps_N, eps_T, a)
+    if STATE_LAWS:  # between impacts nothing approaches
+        still_laws(t, q, p, mu, eps_N, eps_T, a)
+    else:
+        laws(p, mu, eps_N, eps_T, a)
     velocities(W_N, W_T, w_hat, u, moved.gamma)
     if FRICTION_LAWS:
-        slip_friction(p, mode, moved.gamma, mu)
+        slip_friction(t, q, p, mode, moved.gamma, mu)
     for k in range(N_CONTACTS):
         moved.forces[k, 0] = 0.0
         moved.forces[k, 1] = 0.0

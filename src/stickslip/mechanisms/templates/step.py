@@ -11,6 +11,7 @@ from stickslip.codes import (
     GAP_NOT_A_NUMBER,
     GAUSS_SEIDEL,
     ITERATIONS,
+    LAW_OUT_OF_RANGE,
     MAX_RESIDUAL,
     MIDPOINT,
     PAOLI,
@@ -19,23 +20,44 @@ from stickslip.codes import (
     UNSOLVED,
 )
 from stickslip.jit.marks import float64, int64, part
+from stickslip.laws.poisson import HALVINGS
+from stickslip.laws.scalar import NEWTON, POISSON
 from stickslip.laws.slip import EARLY
 from stickslip.mechanisms.templates.contacts import AUTO_SWEEPS, gauss_seidel, local_problem
 from stickslip.mechanisms.templates.direct import by_lcp
+from stickslip.mechanisms.templates.impact_laws import (
+    COMPRESSION,
+    DECOMPRESSION,
+    FORCES,
+    add_decompression,
+    begin_decompression,
+    begin_forces,
+    begin_impact,
+    end_impact,
+    impact_of_single,
+    keep_compression,
+    next_share,
+    strikes_by_law,
+    take_coefficients,
+)
 from stickslip.mechanisms.templates.model import (
     CENTRED,
     CONSTRAINED,
     DIRECTIONS_CONSTANT,
+    DISSIPATIVE,
     FRICTION_LAWS,
     IMPACT_STEPS,
     IMPLICIT,
+    LAW,
     N_CONTACTS,
     N_DOF,
+    OWN_LAW,
     PAIRS,
     PASSES,
     PROJECTION,
     SCHEME,
     SOLVER,
+    STATE_LAWS,
     THETA_VALUE,
     geometry,
 )
@@ -44,6 +66,8 @@ from stickslip.mechanisms.templates.phases import evaluate, free_motion
 from stickslip.mechanisms.templates.residual import note_depths, step_residual
 from stickslip.mechanisms.templates.schemes import active_set, correction_of, judge_gaps_of_step, settled
 from stickslip.mechanisms.templates.slip import begin_friction, next_friction, no_slip_yet, remember_slip
+from stickslip.mechanisms.templates.state_laws import laws_make_sense, take_laws
+from stickslip.mechanisms.templates.structs import Where
 
 
 @part
@@ -56,6 +80,8 @@ def do_step(m, times):
     status = evaluate(m, times)  # [GS05] 5, steps 2 and 3 (a): q_M, M, h
     if status != DONE:
         return status, closed
+    if STATE_LAWS and SCHEME == PAOLI:
+        take_laws(m, times.A)
     judge_gaps_of_step(m, times)
     begin_rounds(m)
     for count in range(PASSES):
@@ -68,27 +94,40 @@ def do_step(m, times):
             status = int64(GAP_NOT_A_NUMBER)
             break
         if closed > 0:
-            prepare_contacts(m, times)  # step 3 (c): W_N, W_T
-            if not solve_contacts(m, closed):  # step 4: the LCP (33), and u_E by (32)
+            if not prepare_contacts(m, times):  # step 3 (c): W_N, W_T
+                status = int64(LAW_OUT_OF_RANGE)
+                break
+            if not (solve_contacts(m, closed) if LAW == NEWTON else solve_by_law(m, closed)):  # step 4: (33), (32)
                 status = int64(UNSOLVED)
                 break
-        if arrived(m, closed, newcomers):
+        if arrived(m, times, closed, newcomers):
             break
     return judge_rounds(m, closed, status), closed
 
 
 @part
 def prepare_contacts(m, times):
-    """[GS05] 5, step 3 (c): directions of the active contacts, and their problem without impulses."""
+    """[GS05] 5, step 3 (c): directions of the active contacts, and their problem without impulses.
+
+    False where a coefficient that depends on the state makes no sense here.
+    """
     directions = m.directions
+    t = times.M if CENTRED else times.A
     if not DIRECTIONS_CONSTANT and not CONSTRAINED:  # constraints have asked for them already
-        t = times.M if CENTRED else times.A
         geometry(m.step.q_C, t, m.run.p, directions.W_N, directions.W_T, directions.w_hat)
+    if STATE_LAWS:
+        if SCHEME != PAOLI:
+            take_laws(m, t)
+        if not laws_make_sense(m):
+            return False
+        if OWN_LAW:
+            take_coefficients(m)
     local_problem(m, m.implicit.u_last if SCHEME == PAOLI else m.motion.u)
     if CENTRED and PROJECTION == 0.0:
         note_depths(m)
     if FRICTION_LAWS:
-        begin_friction(m.run.p, m.laws.mu, m.contacts, m.memory.sticks, m.slip)
+        begin_friction(Where(m.step.q_C, t, m.run.p), m.laws.mu, m.contacts, m.memory.sticks, m.slip)
+    return True
 
 
 @part
@@ -129,6 +168,48 @@ def solve_contacts(m, closed):
 
 
 @part
+def solve_by_law(m, closed):
+    """Step 4 under an impact law that is a process of its own; False where it has no answer within the tolerance.
+
+    One contact problem after the other through one loop, so that the solver stands in the code once.
+    """
+    struck = strikes_by_law(m)
+    stage = int64(FORCES)
+    if struck:
+        if not begin_impact(m):
+            begin_forces(m)
+            return False
+        if LAW == POISSON:
+            stage = int64(COMPRESSION)
+        else:
+            solved = impact_of_single(m)
+            begin_forces(m)
+            if not solved:
+                return False
+    while True:
+        if not solve_contacts(m, closed):
+            if struck and stage != FORCES:
+                begin_forces(m)
+            return False
+        if stage == FORCES:
+            break
+        if stage == COMPRESSION:
+            keep_compression(m)
+            stage = int64(DECOMPRESSION)
+            begin_decompression(m)
+        else:
+            add_decompression(m)
+            if DISSIPATIVE and next_share(m, HALVINGS):
+                begin_decompression(m)
+            else:
+                stage = int64(FORCES)
+                begin_forces(m)
+    if struck:
+        end_impact(m)
+    return True
+
+
+@part
 def begin_rounds(m):
     """Nothing is iterated yet."""
     m.rounds.correction[0] = math.inf
@@ -143,7 +224,7 @@ def begin_rounds(m):
 
 
 @part
-def arrived(m, closed, newcomers):
+def arrived(m, times, closed, newcomers):
     """Whether u_E, closed contacts and coefficients of friction agree, so that the step is done."""
     rounds = m.rounds
     there = True
@@ -154,7 +235,8 @@ def arrived(m, closed, newcomers):
     if FRICTION_LAWS and there:
         if closed > 0:
             late = rounds.count[0] >= EARLY
-            moved, defect = next_friction(m.run.p, m.directions, m.laws, m.contacts, m.slip, m.book, late)
+            place = Where(m.step.q_C, times.M if CENTRED else times.A, m.run.p)
+            moved, defect = next_friction(place, m.directions, m.laws, m.contacts, m.slip, m.book, late)
             rounds.moved[0] = moved
             rounds.defect[0] = defect
             rounds.count[0] += 1

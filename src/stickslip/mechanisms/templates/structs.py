@@ -68,6 +68,14 @@ class Times(NamedTuple):
     E: float
 
 
+class Where(NamedTuple):
+    """Where the contacts of a step are evaluated: coordinates q (f,), time t [s]; and the parameters p."""
+
+    q: Array
+    t: float
+    p: Array
+
+
 class Motion(NamedTuple):
     """Coordinates q and velocities u, both (f,), where a step begins: q_A, u_A."""
 
@@ -143,6 +151,25 @@ class Laws(NamedTuple):
     eps_N: Array
     eps_T: Array
     a: Array
+
+
+class ProcessLaw(NamedTuple):
+    """An impact law that is a process of its own, and what it keeps during a step; see `templates.impact_laws`.
+
+    eps_N, eps_T (n,): its coefficients.  first (n, 2): impulses of compression.  total (n, 2): of the whole impact;
+    best (n, 2): those of the last share of the coefficients that gained no energy.  offset (n, 2), a (n,), u_free (f,):
+    of the step's own problem.  search (5,): how far the search for this share has come.
+    """
+
+    eps_N: Array
+    eps_T: Array
+    first: Array
+    total: Array
+    best: Array
+    offset: Array
+    a: Array
+    u_free: Array
+    search: Array
 
 
 class Rounds(NamedTuple):
@@ -319,6 +346,7 @@ class March(NamedTuple):
     gaps: Gaps
     directions: Directions
     laws: Laws
+    law: Any
     contacts: Contacts
     memory: Remembered
     lcp: Lcp

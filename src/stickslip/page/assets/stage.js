@@ -187,7 +187,9 @@ class PlaneStage {
     const hold = HELD * options.speed, state = stateAt(run, k, t, hold), contact = run.contacts[k];
     const x = this.x(v[0]), y = this.y(v[1]), normal = unit(v[2], -v[3]);
     const turn = run.motion.turn[k] ?? 1, tangent = [normal[1] * turn, -normal[0] * turn];
-    if (state && options.cones && contact.kind === "contact") this.cone(x, y, normal, contact.friction ?? 0, state);
+    if (state && options.cones && contact.kind === "contact" && contact.friction !== null) {
+      this.cone(x, y, normal, contact.friction, state); // a coefficient that depends on the state has no one cone
+    }
     if (state && options.arrows) this.load(run, k, x, y, normal, tangent, t, hold);
     this.mark(x, y, state);
   }
