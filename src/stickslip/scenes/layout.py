@@ -37,6 +37,7 @@ BODY = np.dtype(
         ("mid", float, (7,)),  # (n, 7) pose at which the contacts are evaluated
         ("free", float, (6,)),  # (n, 6) end velocity without contact impulses
         ("end", float, (6,)),  # (n, 6) end velocity
+        ("ahead", float, (6,)),  # (n, 6) end velocity that is expected: what is not linear is linearised about it
         ("inv_mass", float),  # (n,)
         (
             "inv_inertia",
@@ -169,6 +170,8 @@ ACTIVE = np.dtype(
         ("r", float, (3,)),  # (N, 3) impulses in the frame [N s]
         ("mobility", float),  # (N,) mean diagonal of the local matrix [1/kg]
         ("impact", np.bool_),  # (N,) bool
+        ("turning", np.bool_),  # (N,) bool: slip over the step has a part beyond that of the frame
+        ("beyond", float, (2,)),  # (N, 2) this part, which is in the bias [m/s]
         ("island", np.int64),  # (N,)
     ],
     align=True,

@@ -30,10 +30,12 @@ from stickslip.projections import worse
 from stickslip.scenes.collision.broad_phase import candidate_pairs, stir
 from stickslip.scenes.collision.narrow_phase import contact_points, store_pairs
 from stickslip.scenes.flight import free_motion, place_geoms
+from stickslip.scenes.islands.expected import expect
 from stickslip.scenes.islands.free_bodies import MATRIX_CONTACTS, solve_free_bodies
 from stickslip.scenes.islands.island import GRAINS, end_velocities, island_residual, solve_island
 from stickslip.scenes.islands.joint_rows import came_apart, joint_rows, row_velocity
 from stickslip.scenes.islands.problem import activate, islands
+from stickslip.scenes.islands.renewal import ROUNDS, renew
 from stickslip.scenes.islands.taut import stiffen, taut_work
 from stickslip.scenes.islands.trees import solve_joined
 from stickslip.scenes.layout import ROWS_PER_JOINT, Bodies, Contacts, Options
@@ -177,6 +179,7 @@ def prepare(
     )  # fmt: skip
     if points < 0:
         return False
+    expect(bodies, joints, new.contacts, points, options.dt, problems.parent)
     n = activate(new.contacts, points, bodies, bodies.vel, geoms, materials, options, active)
     if strike(bodies, new.contacts, active, n, options):
         n = activate(new.contacts, points, bodies, at_midpoint(bodies, options), geoms, materials, options, active)
@@ -347,12 +350,15 @@ def solve_free(island: Island, options: Options, residual: float, place: np.ndar
 
 
 @kernel
-def solve_with_joints(
-    island: Island, options: Options, residual: float, place: np.ndarray, effort: np.ndarray
-) -> float:
+def solve_with_joints(island: Island, world: World, residual: float, place: np.ndarray, effort: np.ndarray) -> float:
     """Solve an island with joints; returns its residual."""
-    found, stage = solve_joined(island, options, place)
-    effort[0] += 1 if stage > FIRST_STAGES else 0
+    options, change, found = world.options, np.inf, residual
+    for turn in range(1 + ROUNDS):
+        found, stage = solve_joined(island, options, place)
+        effort[0] += 1 if stage > FIRST_STAGES else 0
+        change = renew(island, world.geoms, options, change) if turn < ROUNDS else 0.0
+        if change == 0.0:
+            break
     return found
 
 
@@ -381,7 +387,7 @@ def solve_islands(world: World, touching: Touching, problems: Problems, resume: 
             # A joint moves its bodies on curves: every step has to be solved, unless nothing moves at all.
             enough = options.start if n > 0 else AT_REST * options.start
             if rows > 0 and not resume and not residuals[k] <= enough:
-                residuals[k] = solve_with_joints(island, options, residuals[k], problems.parent, problems.effort[k:])
+                residuals[k] = solve_with_joints(island, world, residuals[k], problems.parent, problems.effort[k:])
                 done = residuals[k] <= options.tol
             held += left_out(island) if rows > 0 else 0
         if here and rows == 0 and n <= options.newton and not residuals[k] <= limit:

@@ -21,9 +21,9 @@ drive another one in.  There is no velocity threshold: a body at rest has u_N,A 
 rebounds by at most eps_N g_M / dt, which the next steps shrink by eps_N each time. Rule of the paper, [GS05] 5: active
 if g_M <= 0, xi = u + eps u_A in the laws.
 
-Slip is that of the end of the step, where u_E belongs: u_T + dt/2 d u_T, with d u_T the change by the arms, which go
-with the contact point (`slip_rate`).  With the arms of the midpoint alone what sticks to a body that turns, or pivots
-on a corner, would go along the tangent, and creep outwards by omega^2 dt / 2 times the arm in a second.
+Slip is that over the step, from midpoint to midpoint (`slips`).  With the arms of the midpoint alone what sticks to a
+body that turns, or pivots on a corner, would go along the tangent, and creep outwards by omega^2 dt / 2 times the arm in
+a second.
 """
 
 from __future__ import annotations
@@ -35,11 +35,9 @@ import numpy as np
 
 from stickslip.codes import GRAIN
 from stickslip.jit import kernel
+from stickslip.scenes.islands.slips import slip_beyond, turns
 from stickslip.scenes.layout import (
-    CAPSULE,
-    HULL,
     MOVING,
-    POLYGON,
     ROWS_PER_JOINT,
     ZERO,
     Active,
@@ -50,8 +48,6 @@ from stickslip.scenes.layout import (
     Options,
 )
 from stickslip.scenes.rotation import rotate, times
-
-TURNING = 1e-9  # rad in a step: less does not change the slip within it
 
 
 @kernel
@@ -160,67 +156,12 @@ def side_product(
 
 
 @kernel
-def cross(x: float, y: float, z: float, a: float, b: float, c: float) -> tuple[float, float, float]:
-    """(x, y, z) x (a, b, c)."""
-    return y * c - z * b, z * a - x * c, x * b - y * a
-
-
-@kernel
-def point_velocity(v: np.ndarray, x: float, y: float, z: float) -> tuple[float, float, float]:
-    """Velocity of the point of a body with the arm x, y, z."""
-    a, b, c = cross(v[3], v[4], v[5], x, y, z)
-    return v[0] + a, v[1] + b, v[2] + c
-
-
-@kernel
-def moved_point(
-    geoms: Geoms, contacts: Contacts, c: int, v: np.ndarray, w: np.ndarray, p: np.ndarray, q: np.ndarray
-) -> tuple[float, float, float]:
-    """Velocity at which the contact point c goes, which is not that of a material point where something rolls.
-
-    v, w: velocities of the bodies a, b; p, q: their arms.  A round surface touches where its centre, which is fixed to
-    the body, lies above the other surface, whose normal turns with it.  A corner goes with its body.  Of two flat
-    bodies either may have the corner, and the mean is taken: where they stick to one another it is right in any case.
-    """
-    n = contacts.normal[c]
-    i, j = contacts.pair[c, 0], contacts.pair[c, 1]
-    if geoms.kind[i] > CAPSULE:
-        x, y, z = point_velocity(v, p[0], p[1], p[2])
-        if geoms.kind[j] == HULL or geoms.kind[j] == POLYGON:
-            d, e, f = point_velocity(w, q[0], q[1], q[2])
-            x, y, z = 0.5 * (x + d), 0.5 * (y + e), 0.5 * (z + f)
-        return x, y, z
-    r = geoms.extent[i, 0]
-    x, y, z = point_velocity(v, p[0] - r * n[0], p[1] - r * n[1], p[2] - r * n[2])  # of the centre
-    if geoms.kind[j] > CAPSULE:
-        d, e, f = cross(w[3], w[4], w[5], r * n[0], r * n[1], r * n[2])
-        return x + d, y + e, z + f
-    s = geoms.extent[j, 0]
-    d, e, f = point_velocity(w, q[0] + s * n[0], q[1] + s * n[1], q[2] + s * n[2])
-    d, e, f = d - x, e - y, f - z
-    along = d * n[0] + e * n[1] + f * n[2]
-    part = r / (r + s) if r + s > 0.0 else 0.0
-    return x + part * (d - along * n[0]), y + part * (e - along * n[1]), z + part * (f - along * n[2])
-
-
-@kernel
-def slip_rate(
-    bodies: Bodies, geoms: Geoms, contacts: Contacts, c: int, active: Active, m: int, a: int, b: int
-) -> tuple[float, float, float]:
-    """Change of the velocity of active contact m by its arms [m/s^2], in its frame: omega x (c' - v) of b less a."""
-    v, w = bodies.vel[a], bodies.vel[b]
-    x, y, z = moved_point(geoms, contacts, c, v, w, active.arm_a[m], active.arm_b[m])
-    d, e, f = cross(w[3], w[4], w[5], x - w[0], y - w[1], z - w[2])
-    p, q, r = cross(v[3], v[4], v[5], x - v[0], y - v[1], z - v[2])
-    return times(active.frame[m], d - p, e - q, f - r)
-
-
-@kernel
-def turns(bodies: Bodies, a: int, b: int, dt: float) -> bool:
-    """Whether a body turns so much in a step that slip changes by it."""
-    v, w = bodies.vel[a], bodies.vel[b]
-    fastest = max(abs(v[3]), abs(v[4]), abs(v[5]), abs(w[3]), abs(w[4]), abs(w[5]))
-    return dt * fastest > TURNING and not (bodies.struck[a] or bodies.struck[b])
+def last_impulse(contacts: Contacts, active: Active, m: int, dim: int) -> None:
+    """Give active contact m the impulse of the last step."""
+    frame, p = active.frame[m], contacts.impulse[active.contact[m]]
+    for k in range(dim):
+        f0, f1, f2 = frame[3 * k], frame[3 * k + 1], frame[3 * k + 2]
+        active.r[m, k] = (f0 * p[0] + f1 * p[1] + f2 * p[2]) / (f0 * f0 + f1 * f1 + f2 * f2)
 
 
 @kernel
@@ -306,13 +247,13 @@ def activate(
         p = contacts.impulse[c]
         x, y, z = p[0], p[1], p[2]
         blow = active.impact[n] and -u0 > abs(v0 - u0) and x == 0.0 and y == 0.0 and z == 0.0
-        if mu > 0.0 and options.predictive and not blow and turns(bodies, a, b, dt):
-            _, d1, d2 = slip_rate(bodies, geoms, contacts, c, active, n, a, b)
-            bias[1] += 0.5 * dt * d1
-            bias[2] += 0.5 * dt * d2
-        for k in range(dim):
-            f0, f1, f2 = frame[3 * k], frame[3 * k + 1], frame[3 * k + 2]
-            active.r[n, k] = (f0 * x + f1 * y + f2 * z) / (f0 * f0 + f1 * f1 + f2 * f2)
+        active.turning[n] = mu > 0.0 and options.predictive and not blow and turns(bodies, a, b, dt)
+        if active.turning[n]:
+            d1, d2 = slip_beyond(bodies.ahead, geoms, contacts, active, n, dt)
+            active.beyond[n, 0], active.beyond[n, 1] = d1, d2
+            bias[1] += d1
+            bias[2] += d2
+        last_impulse(contacts, active, n, dim)
         size = 0.0
         for k in range(dim):
             size += side_product(bodies, a, frame, active.arm_a[n], frame, active.arm_a[n], k, k)
