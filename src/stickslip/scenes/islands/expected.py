@@ -16,10 +16,8 @@ from typing import Any
 import numpy as np
 
 from stickslip.jit import kernel
-from stickslip.scenes.islands.slips import cross, turned_arm
+from stickslip.scenes.islands.slips import TOGETHER, cross, turn_as_one, turned_arm
 from stickslip.scenes.layout import DRIVEN, MOVING, Bodies, Contacts
-
-TOGETHER = 1e-2  # of the velocities: bodies whose velocities differ by less move as one
 
 
 @kernel
@@ -69,17 +67,13 @@ def go_along(bodies: Bodies, i: int, h: int, dt: float) -> None:
     for k in range(3):
         D[k] = bodies.mid[i, k] - bodies.mid[h, k]
     p, q, r = cross(before[3], before[4], before[5], D[0], D[1], D[2])
-    x, y, z = turned_arm(before, D, -dt)
+    x, y, z = turned_arm(before, D, -dt, True)
     x, y, z = v[0] - before[0] - p - x, v[1] - before[1] - q - y, v[2] - before[2] - r - z
-    apart, size, turn, fast = abs(x) + abs(y) + abs(z), 0.0, 0.0, 0.0
-    for k in range(3):
-        size += abs(v[k]) + abs(before[k])
-        turn += abs(v[3 + k] - before[3 + k])
-        fast += abs(before[3 + k])
-    if apart > TOGETHER * size or turn > TOGETHER * fast:
+    size = abs(v[0]) + abs(v[1]) + abs(v[2]) + abs(before[0]) + abs(before[1]) + abs(before[2])
+    if abs(x) + abs(y) + abs(z) > TOGETHER * size or not turn_as_one(v, before):
         return
     p, q, r = cross(after[3], after[4], after[5], D[0], D[1], D[2])
-    d, e, f = turned_arm(after, D, dt)
+    d, e, f = turned_arm(after, D, dt, True)
     # what it moved beside it, it moves on
     out[0], out[1], out[2] = after[0] + p + d + x, after[1] + q + e + y, after[2] + r + f + z
     for k in range(3):

@@ -22,8 +22,8 @@ rebounds by at most eps_N g_M / dt, which the next steps shrink by eps_N each ti
 if g_M <= 0, xi = u + eps u_A in the laws.
 
 Slip is that over the step, from midpoint to midpoint (`slips`).  With the arms of the midpoint alone what sticks to a
-body that turns, or pivots on a corner, would go along the tangent, and creep outwards by omega^2 dt / 2 times the arm in
-a second.
+body that turns, or pivots on a corner, would go along the tangent, and creep outwards by omega^2 dt / 2 times the arm
+in a second.
 """
 
 from __future__ import annotations

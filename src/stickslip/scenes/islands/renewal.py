@@ -1,11 +1,11 @@
 """Slips that may come from how a step is linearised: contacts and joints are linearised anew, and it is solved again.
 
 Slip over a step (`slips`) and what joints ask for (`joint_rows`) are not linear in the velocities of bodies that turn,
-and are taken about velocities that are expected.  With others found at the end of the step, contacts and joints of bodies that
-are held together contradict one another by dt omega times the change of velocity.  Then no impulses let all contacts
-stick, and a box in a hand would slip as the contradictions will.  A slip that is smaller than these cannot be told from
-rest: the step is linearised about the velocities found, and solved from the impulses that it had begun with.  What is
-left falls by dt omega each time.
+and are taken about velocities that are expected.  With others found at the end of the step, contacts and joints of
+bodies that are held together contradict one another by dt omega times the change of velocity.  Then no impulses let all
+contacts stick, and a box in a hand would slip as the contradictions will.  A slip that is smaller than these cannot be
+told from rest: the step is linearised about the velocities found, and solved from the impulses that it had begun with.
+What is left falls by dt omega each time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FALLS = 0.5  # what a round must leave of that change, at most, for one more
 
 @kernel(apart=True)
 def linearise_joints(island: Island, planar: bool, dt: float, take: bool) -> float:
-    """Linearise the joints of an island about the end velocities; returns the largest change of what they ask for [m/s].
+    """Linearise the joints of an island about the end velocities; returns how much what they ask for changes [m/s].
 
     take: they ask for it from now on.
     """
@@ -76,7 +76,7 @@ def linearise_slips(island: Island, geoms: Geoms, dim: int, dt: float, take: boo
 
 @kernel(apart=True)
 def least_slip(island: Island, dim: int, tol: float) -> float:
-    """The slowest slip of a contact of an island that carries load [m/s], beyond the tolerance; infinite without any."""
+    """The slowest slip of a contact that carries load [m/s], of those beyond the tolerance; infinite without any."""
     bodies, contacts, active = island.bodies, island.contacts, island.active
     scale, least = 0.0, np.inf
     for m in range(island.first, island.last):

@@ -1,16 +1,18 @@
 """Slip over a step: how far the two points that touch at a midpoint are apart at the next one, divided by dt.
 
-Midpoints leapfrog, q_M' = q_M + dt u_E, so that a point with the arm p goes by dt v + (exp [dt omega] - 1) p.  Where two
-bodies move as one, through whatever turns, the points of b and a stay together exactly.  All contacts and joints of
+Midpoints leapfrog, q_M' = q_M + dt u_E, so that a point with the arm p goes by dt v + (exp [dt omega] - 1) p.  Where
+two bodies move as one, through whatever turns, the points of b and a stay together exactly.  All contacts and joints of
 bodies that are held together then agree to the last digit on what it means to be at rest on one another.  (With slips
 of order dt^2 they contradict one another by as little, no impulses let all of them stick, and a box in a hand slips.)
-In the frame of the midpoint slip is what the laws are written in, u_T = t . (v_b + omega_b x p_b - v_a - omega_a x p_a),
-and a part beyond that,
+The laws are written in the slip at the midpoint, u_T = t . (v_b + omega_b x p_b - v_a - omega_a x p_a).  Slip over the
+step has a part beyond that,
 
     t . (X(omega_b) p_b - X(omega_a) p_a + dt/2 (omega_b x d_b - omega_a x d_a)),
-    X(omega) = (exp [dt omega] - 1) / dt - [omega] = (sin x / x - 1) [omega] + (1 - cos x) / x^2 dt [omega]^2, x = dt |omega|,
+    X(omega) = (exp [dt omega] - 1) / dt - [omega] = (sin x / x - 1) [omega] + (1 - cos x) / x^2 dt [omega]^2,
 
-where the contact point goes at d_b, d_a relative to the material points there, because something rolls or slides.
+with x = dt |omega|, where the contact point goes at d_b, d_a relative to the material points there, because something
+rolls or slides.  Arms of what rolls do not turn; there X is dt/2 [omega]^2, unless both bodies turn as one.
+
 It is taken with the velocities that are expected at the end of the step (`expected`).  Where a slip is found that is
 not larger than what this is wrong by, it is taken anew with the velocities found, and the step is solved again
 (`renewal`).
@@ -28,6 +30,7 @@ from stickslip.scenes.rotation import times
 
 TURNING = 1e-9  # rad in a step: less does not change the slip within it
 SERIES = 0.05  # rad in a step, up to which sin and cos lose digits, and a series to x^6 does not
+TOGETHER = 1e-2  # of the velocities: bodies whose velocities differ by less move as one
 
 
 @kernel
@@ -37,13 +40,15 @@ def cross(x: float, y: float, z: float, a: float, b: float, c: float) -> tuple[f
 
 
 @kernel
-def turned_arm(v: np.ndarray, p: np.ndarray, dt: float) -> tuple[float, float, float]:
+def turned_arm(v: np.ndarray, p: np.ndarray, dt: float, exact: bool) -> tuple[float, float, float]:
     """X(omega) p, how much faster an arm p goes over a step than at its beginning [m/s]; v: velocities of the body.
 
-    With -dt it is how much faster it went over the step before.
+    With -dt it is how much faster it went over the step before.  Not exact: dt/2 omega x (omega x p).
     """
     a, b, c = cross(v[3], v[4], v[5], p[0], p[1], p[2])
     d, e, f = cross(v[3], v[4], v[5], a, b, c)
+    if not exact:
+        return 0.5 * dt * d, 0.5 * dt * e, 0.5 * dt * f
     x = dt * dt * (v[3] * v[3] + v[4] * v[4] + v[5] * v[5])
     if x < SERIES * SERIES:
         s = -x / 6.0 * (1.0 - x / 20.0 * (1.0 - x / 42.0))
@@ -83,6 +88,16 @@ def moved_point(
 
 
 @kernel
+def turn_as_one(v: np.ndarray, w: np.ndarray) -> bool:
+    """Whether two bodies with the velocities v and w have nearly one angular velocity."""
+    apart, fast = 0.0, 0.0
+    for k in range(3, 6):
+        apart += abs(v[k] - w[k])
+        fast += abs(v[k]) + abs(w[k])
+    return apart <= TOGETHER * fast
+
+
+@kernel
 def slip_beyond(
     vel: np.ndarray, geoms: Geoms, contacts: Contacts, active: Active, m: int, dt: float
 ) -> tuple[float, float]:
@@ -98,9 +113,10 @@ def slip_beyond(
     x, y, z = cross(v[3], v[4], v[5], x, y, z)
     half = 0.5 * dt
     d, e, f = half * (d - x), half * (e - y), half * (f - z)
-    x, y, z = turned_arm(w, q, dt)
+    exact = geoms.kind[contacts.pair[c, 0]] > CAPSULE or turn_as_one(v, w)
+    x, y, z = turned_arm(w, q, dt, exact)
     d, e, f = d + x, e + y, f + z
-    x, y, z = turned_arm(v, p, dt)
+    x, y, z = turned_arm(v, p, dt, exact)
     _, s, t = times(active.frame[m], d - x, e - y, f - z)
     return s, t
 
