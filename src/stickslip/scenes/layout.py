@@ -170,8 +170,8 @@ ACTIVE = np.dtype(
         ("r", float, (3,)),  # (N, 3) impulses in the frame [N s]
         ("mobility", float),  # (N,) mean diagonal of the local matrix [1/kg]
         ("impact", np.bool_),  # (N,) bool
-        ("turning", np.bool_),  # (N,) bool: slip over the step has a part beyond that of the frame
-        ("beyond", float, (2,)),  # (N, 2) this part, which is in the bias [m/s]
+        ("turning", np.bool_),  # (N,) bool: slip over the step differs from that at the midpoint
+        ("beyond", float, (3,)),  # (N, 3) velocity over the step less that at the midpoint, which is in the bias
         ("island", np.int64),  # (N,)
     ],
     align=True,

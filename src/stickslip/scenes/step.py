@@ -261,7 +261,9 @@ def part_bodies(
 def note_work(world: World, touching: Touching, problems: Problems, diary: Diary, t_end: float, step: int) -> None:
     """Write down contacts, impacts and works of a step."""
     bodies, numbers = world.bodies, diary.book.numbers
-    work = note_contacts(bodies, touching.contacts, problems.active, problems.counts, world.options, diary, t_end)
+    work = note_contacts(
+        bodies, world.geoms, touching.contacts, problems.active, problems.counts, world.options, diary, t_end
+    )
     gained = 0.0
     if world.joints is not None:
         more, gained = joint_work(world.joints, bodies, problems.rows, problems.counts[ROWS])

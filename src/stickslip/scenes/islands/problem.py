@@ -23,7 +23,8 @@ if g_M <= 0, xi = u + eps u_A in the laws.
 
 Slip is that over the step, from midpoint to midpoint (`slips`).  With the arms of the midpoint alone what sticks to a
 body that turns, or pivots on a corner, would go along the tangent, and creep outwards by omega^2 dt / 2 times the arm
-in a second.
+in a second.  Gaps between bodies that turn as one are taken over the step as well: what is held in a hand that turns
+would leave it for a step and come back in the next one.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ import numpy as np
 
 from stickslip.codes import GRAIN
 from stickslip.jit import kernel
-from stickslip.scenes.islands.slips import slip_beyond, turns
+from stickslip.scenes.islands.slips import gap_beyond, slip_beyond, turn_as_one, turns
 from stickslip.scenes.layout import (
     MOVING,
     ROWS_PER_JOINT,
@@ -227,6 +228,13 @@ def activate(
         before[0], before[1], before[2] = u0, u1, u2
         bias = active.bias[n]
         eps_N, eps_T = materials.eps_N[k, m], materials.eps_T[k, m]
+        p = contacts.impulse[c]
+        blow = u0 < 0.0 and gap + dt * u0 <= slop and -u0 > abs(v0 - u0) and p[0] == 0.0 and p[1] == 0.0 and p[2] == 0.0
+        turning, more = options.predictive and not blow and turns(bodies, a, b, dt), 0.0
+        if turning and turn_as_one(bodies.ahead[a], bodies.ahead[b]):
+            more = gap_beyond(bodies.ahead, geoms, contacts, active, n, dt)
+            u0 += gap_beyond(vel, geoms, contacts, active, n, -dt)
+            v0 += more
         if options.predictive:
             floor = -gap / dt if widest > slop and gap > 0.0 else 0.0
             active.impact[n] = u0 < 0.0 and gap + dt * u0 <= slop
@@ -234,7 +242,7 @@ def activate(
                 floor = max(floor, -eps_N * u0)
             elif u0 > 0.0 and v0 > 0.0 and gap <= slop:
                 floor = -eps_N * u0
-            bias[0] = -floor
+            bias[0] = more - floor
         else:
             active.impact[n] = u0 < 0.0
             bias[0] = eps_N * u0
@@ -244,15 +252,13 @@ def activate(
             bias[1], bias[2] = 0.0, 0.0
         active.gap[n] = gap
         active.mu[n] = mu
-        p = contacts.impulse[c]
-        x, y, z = p[0], p[1], p[2]
-        blow = active.impact[n] and -u0 > abs(v0 - u0) and x == 0.0 and y == 0.0 and z == 0.0
-        active.turning[n] = mu > 0.0 and options.predictive and not blow and turns(bodies, a, b, dt)
-        if active.turning[n]:
-            d1, d2 = slip_beyond(bodies.ahead, geoms, contacts, active, n, dt)
-            active.beyond[n, 0], active.beyond[n, 1] = d1, d2
-            bias[1] += d1
-            bias[2] += d2
+        active.turning[n] = turning
+        beyond = active.beyond[n]
+        beyond[0], beyond[1], beyond[2] = more, 0.0, 0.0
+        if turning and mu > 0.0:
+            beyond[1], beyond[2] = slip_beyond(bodies.ahead, geoms, contacts, active, n, dt)
+            bias[1] += beyond[1]
+            bias[2] += beyond[2]
         last_impulse(contacts, active, n, dim)
         size = 0.0
         for k in range(dim):

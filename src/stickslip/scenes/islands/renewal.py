@@ -17,7 +17,7 @@ import numpy as np
 from stickslip.jit import kernel
 from stickslip.scenes.islands.joint_rows import LIMIT, SPRING, ask_to_close, point_errors
 from stickslip.scenes.islands.problem import contact_velocity, last_impulse
-from stickslip.scenes.islands.slips import slip_beyond
+from stickslip.scenes.islands.slips import gap_beyond, slip_beyond
 from stickslip.scenes.layout import ROWS_PER_JOINT, Geoms, Options
 from stickslip.scenes.parts import Island
 
@@ -58,17 +58,20 @@ def linearise_slips(island: Island, geoms: Geoms, dim: int, dt: float, take: boo
 
     take: the contacts have them from now on, and the impulses of the last step.
     """
-    bodies, contacts, active, largest = island.bodies, island.contacts, island.active, 0.0
+    bodies, contacts, active, largest, now = island.bodies, island.contacts, island.active, 0.0, np.empty(3)
     for m in range(island.first, island.last):
         i = island.order[m]
-        if active.turning[i]:
-            s, t = slip_beyond(bodies.end, geoms, contacts, active, i, dt)
-            p, q = s - active.beyond[i, 0], t - active.beyond[i, 1]
-            largest = max(largest, math.sqrt(p * p + q * q))
-            if take:
-                active.beyond[i, 0], active.beyond[i, 1] = s, t
-                active.bias[i, 1] += p
-                active.bias[i, 2] += q
+        if active.turning[i] and active.mu[i] > 0.0:
+            now[0] = 0.0
+            now[1], now[2] = slip_beyond(bodies.end, geoms, contacts, active, i, dt)
+            if active.beyond[i, 0] != 0.0:
+                now[0] = gap_beyond(bodies.end, geoms, contacts, active, i, dt)
+            for k in range(3):
+                change = now[k] - active.beyond[i, k]
+                largest = max(largest, abs(change))
+                if take:
+                    active.beyond[i, k] = now[k]
+                    active.bias[i, k] += change
         if take:
             last_impulse(contacts, active, i, dim)
     return largest
@@ -101,7 +104,8 @@ def any_turning(island: Island) -> bool:
     """Whether slip over the step has a part of its own at a contact of an island."""
     found = False
     for m in range(island.first, island.last):
-        found = found or island.active.turning[island.order[m]]
+        i = island.order[m]
+        found = found or (island.active.turning[i] and island.active.mu[i] > 0.0)
     return found
 
 

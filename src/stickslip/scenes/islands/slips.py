@@ -60,6 +60,14 @@ def turned_arm(v: np.ndarray, p: np.ndarray, dt: float, exact: bool) -> tuple[fl
 
 
 @kernel
+def apart_rate(v: np.ndarray, w: np.ndarray, p: np.ndarray, q: np.ndarray) -> tuple[float, float, float]:
+    """Velocity of a point of body b relative to one of body a; v, w: velocities of a, b; p, q: arms of the points."""
+    x, y, z = cross(w[3], w[4], w[5], q[0], q[1], q[2])
+    d, e, f = cross(v[3], v[4], v[5], p[0], p[1], p[2])
+    return w[0] + x - v[0] - d, w[1] + y - v[1] - e, w[2] + z - v[2] - f
+
+
+@kernel
 def moved_point(
     geoms: Geoms, contacts: Contacts, c: int, v: np.ndarray, w: np.ndarray, u: tuple[float, float, float]
 ) -> tuple[float, float, float]:
@@ -98,26 +106,73 @@ def turn_as_one(v: np.ndarray, w: np.ndarray) -> bool:
 
 
 @kernel
+def arm_along(n: np.ndarray, v: np.ndarray, p: np.ndarray, shift: float, dt: float, exact: bool) -> float:
+    """n . X(omega) (p + shift n): how much faster an arm goes along n over a step [m/s]."""
+    q = np.empty(3)
+    for k in range(3):
+        q[k] = p[k] + shift * n[k]
+    x, y, z = turned_arm(v, q, dt, exact)
+    return n[0] * x + n[1] * y + n[2] * z
+
+
+@kernel
+def gap_beyond(vel: np.ndarray, geoms: Geoms, contacts: Contacts, active: Active, m: int, dt: float) -> float:
+    """How much faster the gap of active contact m opens over a step than at its beginning [m/s].
+
+    With -dt it is how much faster it opened over the step before.  The gap of a round body is that of its centre, whose
+    arm turns.  The normal turns with the body whose face it belongs to, of two flat ones with both as a mean, and of
+    two round ones with their centres.  vel: velocities of all bodies.
+    """
+    c = active.contact[m]
+    a, b, i, j = contacts.a[c], contacts.b[c], contacts.pair[c, 0], contacts.pair[c, 1]
+    v, w, p, q, n = vel[a], vel[b], active.arm_a[m], active.arm_b[m], contacts.normal[c]
+    d, e, f = apart_rate(v, w, p, q)
+    if geoms.kind[i] > CAPSULE:
+        x, y, z = turned_arm(w, q, dt, True)
+        d, e, f = d + x, e + y, f + z
+        x, y, z = turned_arm(v, p, dt, True)
+        d, e, f = d - x, e - y, f - z
+        own = 0.5 if geoms.kind[j] == HULL or geoms.kind[j] == POLYGON else 0.0
+        rest = 1.0 - own
+        x, y, z = own * v[3] + rest * w[3], own * v[4] + rest * w[4], own * v[5] + rest * w[5]
+        x, y, z = cross(x, y, z, n[0], n[1], n[2])
+        turn = dt * (x * d + y * e + z * f)
+        return arm_along(n, w, q, 0.0, dt, True) - arm_along(n, v, p, 0.0, dt, True) + turn
+    exact, r = turn_as_one(v, w), geoms.extent[i, 0]
+    x, y, z = cross(r * v[3], r * v[4], r * v[5], n[0], n[1], n[2])
+    d, e, f = d + x, e + y, f + z
+    if geoms.kind[j] > CAPSULE:
+        x, y, z = cross(w[3], w[4], w[5], n[0], n[1], n[2])
+        turn = dt * (x * d + y * e + z * f)
+        return arm_along(n, w, q, r, dt, exact) - arm_along(n, v, p, -r, dt, exact) + turn
+    s = geoms.extent[j, 0]
+    x, y, z = cross(s * w[3], s * w[4], s * w[5], n[0], n[1], n[2])
+    d, e, f = d + x, e + y, f + z
+    along = d * n[0] + e * n[1] + f * n[2]
+    wide = r + s + contacts.gap[c]
+    turn = 0.5 * dt * (d * d + e * e + f * f - along * along) / wide if wide > 0.0 else 0.0
+    return arm_along(n, w, q, s, dt, exact) - arm_along(n, v, p, -r, dt, exact) + turn
+
+
+@kernel
 def slip_beyond(
     vel: np.ndarray, geoms: Geoms, contacts: Contacts, active: Active, m: int, dt: float
 ) -> tuple[float, float]:
     """What slip over the step is beyond that of the frame, at active contact m [m/s]; vel: velocities of all bodies."""
     c = active.contact[m]
-    a, b = contacts.a[c], contacts.b[c]
-    v, w, p, q = vel[a], vel[b], active.arm_a[m], active.arm_b[m]
-    x, y, z = cross(w[3], w[4], w[5], q[0], q[1], q[2])
-    d, e, f = cross(v[3], v[4], v[5], p[0], p[1], p[2])
-    u = (w[0] + x - v[0] - d, w[1] + y - v[1] - e, w[2] + z - v[2] - f)
-    x, y, z = moved_point(geoms, contacts, c, v, w, u)
-    d, e, f = cross(w[3], w[4], w[5], x - u[0], y - u[1], z - u[2])
-    x, y, z = cross(v[3], v[4], v[5], x, y, z)
-    half = 0.5 * dt
-    d, e, f = half * (d - x), half * (e - y), half * (f - z)
+    v, w = vel[contacts.a[c]], vel[contacts.b[c]]
     exact = geoms.kind[contacts.pair[c, 0]] > CAPSULE or turn_as_one(v, w)
-    x, y, z = turned_arm(w, q, dt, exact)
-    d, e, f = d + x, e + y, f + z
-    x, y, z = turned_arm(v, p, dt, exact)
-    _, s, t = times(active.frame[m], d - x, e - y, f - z)
+    x, y, z = turned_arm(w, active.arm_b[m], dt, exact)
+    d, e, f = turned_arm(v, active.arm_a[m], dt, exact)
+    x, y, z = x - d, y - e, z - f
+    u = apart_rate(v, w, active.arm_a[m], active.arm_b[m])
+    if exact:  # what moves as one does not move apart
+        u = (u[0] + x, u[1] + y, u[2] + z)
+    p, q, r = moved_point(geoms, contacts, c, v, w, u)
+    d, e, f = cross(w[3], w[4], w[5], p - u[0], q - u[1], r - u[2])
+    p, q, r = cross(v[3], v[4], v[5], p, q, r)
+    half = 0.5 * dt
+    _, s, t = times(active.frame[m], x + half * (d - p), y + half * (e - q), z + half * (f - r))
     return s, t
 
 
