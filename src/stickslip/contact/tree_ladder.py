@@ -1,8 +1,8 @@
 """The order of methods on contacts and rows of bodies that joints hold together, from the impulses of the last step.
 
     1  without contacts, linear equations of the rows that are not at their bounds
-       Newton from the last impulses; contacts that carry nothing begin at impulses of least norm, and where these let
-       one slip, at impulses with which none does, if there are any (`tree_rest`)
+       Newton from the last impulses; contacts that carry nothing begin at impulses of least norm.  Where these let
+       one slip, or where one that has stuck lets go, impulses with which none does, if there are any (`tree_rest`)
     2  interior point from the last impulses, then Newton
     3  proximal point: problems that hold on to the impulses there are; after each, Newton
     4  Newton from impulses of least norm
@@ -28,7 +28,7 @@ from stickslip.contact.tree_newton import (
     unloaded_tree,
 )
 from stickslip.contact.tree_problem import TreeMotion, TreeProblem, copy_tree_motion, tree_motion_room
-from stickslip.contact.tree_rest import MOVES, rest_tree, slips
+from stickslip.contact.tree_rest import MOVES, lets_go, rest_tree, slips
 from stickslip.jit import kernel
 
 ALPHA = 1e-4  # of Newton: rounding must not move the loads of a grasp, and feet on the ground are redundant
@@ -122,7 +122,7 @@ def solve_tree_laws(
         soften_tree(problem, plan, masses, motion, rules, room, scale)
     least, stage = newton_tree(problem, plan, masses, motion, rules, room, noise), 1
     copy_tree_motion(motion, best)
-    if fresh and slips(motion, MOVES * enough):
+    if (fresh and slips(motion, MOVES * enough)) or lets_go(problem, start, motion, MOVES * enough):
         error = rest_tree(problem, plan, masses, motion, rules, room, start, enough, scale, noise)
         if error <= enough:
             least = error
