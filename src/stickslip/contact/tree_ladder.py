@@ -1,13 +1,14 @@
 """The order of methods on contacts and rows of bodies that joints hold together, from the impulses of the last step.
 
     1  without contacts, linear equations of the rows that are not at their bounds
-       Newton from the last impulses; contacts that carry nothing begin at impulses of least norm.  Where these let
-       one slip, or where one that has stuck lets go, impulses with which none does, if there are any (`tree_rest`)
+       Newton from the last impulses; contacts that carry nothing begin at impulses of least norm, and where these let
+       one slip, at impulses with which none does, if there are any (`tree_rest`)
     2  interior point from the last impulses, then Newton
     3  proximal point: problems that hold on to the impulses there are; after each, Newton
     4  Newton from impulses of least norm
     5  interior point from no impulses, farther inside and nearer to the bounds, then Newton
 
+Where a contact that has been at rest lets go with what is found, impulses are looked for with which none does.
 Newton comes first, for the reason in `velocity_ladder`: loads stay where they are.
 """
 
@@ -95,11 +96,12 @@ def by_proximal(
 @kernel(apart=True)
 def solve_tree_laws(
     problem: TreeProblem, plan: Plan, masses: Plan, motion: TreeMotion, room: TreeRoom, tol: float, scale: float,
-    noise: float, rounding: float, dim: int,
+    noise: float, rounding: float, before: np.ndarray, dim: int,
 ) -> tuple[float, int]:  # fmt: skip
     """Improve the impulses of a motion until the laws hold to tol times scale, the largest velocity [m/s].
 
     noise: error that rounding of positions explains [m/s]; rounding: their rounding, relative to the velocities.
+    before (n,): slip in the step before [m/s], infinite for contacts that carried nothing.
     Returns the error [m/s] and the number of the stage that ended it.
     """
     n, k, start, best = motion.contacts.r.shape[0], motion.z.shape[0], room.start, room.found
@@ -122,7 +124,7 @@ def solve_tree_laws(
         soften_tree(problem, plan, masses, motion, rules, room, scale)
     least, stage = newton_tree(problem, plan, masses, motion, rules, room, noise), 1
     copy_tree_motion(motion, best)
-    if (fresh and slips(motion, MOVES * enough)) or lets_go(problem, start, motion, MOVES * enough):
+    if fresh and slips(motion, MOVES * enough):
         error = rest_tree(problem, plan, masses, motion, rules, room, start, enough, scale, noise)
         if error <= enough:
             least = error
@@ -148,6 +150,10 @@ def solve_tree_laws(
             if error < least:
                 least = error
                 copy_tree_motion(motion, best)
+    if lets_go(best, before, MOVES * enough):
+        error = rest_tree(problem, plan, masses, motion, rules, room, start, enough, scale, noise)
+        if error <= enough:
+            return error, stage
     copy_tree_motion(best, motion)
     return least, stage
 

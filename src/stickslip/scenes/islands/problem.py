@@ -6,8 +6,9 @@ g_M + dt u_N,free <= 0.  It then asks for
     u_N >= -g_M / dt    while g_M > 0: the bodies meet exactly at the next midpoint (midpoints leapfrog),
     u_N >= -eps_N u_N,A where the velocity before closes the contact by itself, g_M + dt u_N,A <= 0: Newton's law,
 
-whichever is larger, and u_N >= 0 where all points of a pair have g_M <= slop.  (Of each point by itself, the points of
-two faces would ask for velocities that contradict one another by slop / dt, which no solution can meet.)  But it is
+whichever is larger, and u_N >= 0 where all points of a pair have g_M <= slop.  Points whose gaps differ from the least
+of their pair by no more than slop count as having that.  (Of each point by itself, the points of two faces would ask
+for velocities that contradict one another by slop / dt, which no solution can meet.)  But it is
 u_N >= -eps_N u_N,A where a point is closed and opens by itself, before and without impulses: held at zero while its
 neighbours bounce, it would gain energy.  For floors f, u = u_A + G Lambda and 0 <= u - f perp Lambda >= 0 without
 friction, the kinetic energy changes by Lambda . (u + u_A) / 2.  With one eps and d = f + eps u_A this is
@@ -172,13 +173,13 @@ def same_pair(contacts: Contacts, i: int, j: int) -> bool:
 
 
 @kernel
-def widest_gap(contacts: Contacts, c: int, count: int) -> float:
-    """The largest gap of the pair whose points begin at number c."""
-    widest, k = contacts.gap[c], c + 1
+def gaps_of_pair(contacts: Contacts, c: int, count: int) -> tuple[float, float]:
+    """The smallest and the largest gap of the pair whose points begin at number c."""
+    least, widest, k = contacts.gap[c], contacts.gap[c], c + 1
     while k < count and same_pair(contacts, c, k):
-        widest = max(widest, contacts.gap[k])
+        least, widest = min(least, contacts.gap[k]), max(widest, contacts.gap[k])
         k += 1
-    return widest
+    return least, widest
 
 
 @kernel(apart=True)
@@ -188,11 +189,11 @@ def activate(
 ) -> int:  # fmt: skip
     """Write the active contacts in the order of their points; returns their number.  vel: velocities before."""
     dt, dim, n = options.dt, options.dim, ZERO
-    widest = 0.0
+    least, widest = 0.0, 0.0
     for c in range(count):
         a, b, gap = contacts.a[c], contacts.b[c], contacts.gap[c]
         if c == 0 or not same_pair(contacts, c - 1, c):
-            widest = widest_gap(contacts, c, count)
+            least, widest = gaps_of_pair(contacts, c, count)
         if not options.predictive and gap > 0.0:
             continue
         active.contact[n] = c
@@ -236,7 +237,8 @@ def activate(
             u0 += gap_beyond(vel, geoms, contacts, active, n, -dt)
             v0 += more
         if options.predictive:
-            floor = -gap / dt if widest > slop and gap > 0.0 else 0.0
+            near = least if gap - least <= slop else gap
+            floor = -near / dt if widest > slop and near > 0.0 else 0.0
             active.impact[n] = u0 < 0.0 and gap + dt * u0 <= slop
             if active.impact[n]:
                 floor = max(floor, -eps_N * u0)

@@ -10,6 +10,7 @@ leaves of the rows is taken out by one more pass along the tree.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,7 +57,7 @@ from stickslip.scenes.islands.joint_rows import (
     row_velocity,
 )
 from stickslip.scenes.islands.problem import root, tangents
-from stickslip.scenes.layout import ROWS_PER_JOINT, Bodies, Joints, Options
+from stickslip.scenes.layout import ROWS_PER_JOINT, Active, Bodies, Joints, Options
 from stickslip.scenes.parts import Island
 from stickslip.scenes.rotation import compose, rotate
 
@@ -498,6 +499,15 @@ def refine(
 
 
 @kernel
+def slip_before(active: Active, i: int) -> float:
+    """Slip of active contact i in the step before [m/s], infinite where it carried nothing."""
+    r, u, beyond = active.r[i], active.before[i], active.beyond[i]
+    if r[0] == 0.0:
+        return np.inf
+    return math.sqrt((u[1] - beyond[1]) ** 2 + (u[2] - beyond[2]) ** 2)  # over that step it is less than now
+
+
+@kernel
 def widest_gap(joints: Joints, j: int, bodies: Bodies, dt: float) -> float:
     """A bound on how far joint j, linearised about the velocities before, is apart at the next midpoint [m].
 
@@ -536,7 +546,7 @@ def ask_again(island: Island, planar: bool, dt: float, always: bool) -> bool:
 @kernel(inline=True)
 def joined_pool(n: int, k: int, m: int, joints: int) -> Any:
     """Memory for what `solve_joined` takes: n contacts, k rows, m bodies, and the joints of the scene."""
-    return pool_of(63 * n + 28 * k + 495 * m, 4 * n + 3 * k + 32 * m + 9, 2 * n + 2 * m + 1 + joints)
+    return pool_of(64 * n + 28 * k + 495 * m, 4 * n + 3 * k + 32 * m + 9, 2 * n + 2 * m + 1 + joints)
 
 
 @kernel
@@ -607,10 +617,13 @@ def solve_joined(island: Island, options: Options, place: np.ndarray) -> tuple[f
             motion.contacts.r[i, c] = island.active.r[island.order[island.first + kept[i]], c]
     for i in range(k):
         motion.z[i] = joints.row.impulse[chosen[i]]
+    slid = numbers(pool, n)
+    for i in range(n):
+        slid[i] = slip_before(island.active, island.order[island.first + kept[i]])
     noise = min(NOISES * grain, options.tol * limit) if n > 0 else 0.0
     rounding = grain / speed if speed > 0.0 else 0.0
     for again in range(1 + CLOSINGS):
-        _, more = solve_tree_laws(problem, plan, masses, motion, room, options.tol, limit, noise, rounding, dim)
+        _, more = solve_tree_laws(problem, plan, masses, motion, room, options.tol, limit, noise, rounding, slid, dim)
         stage = max(stage, more)
         write_back(island, problem, motion, links, plan, room, chosen, kept, dim)
         end_velocities(island, dim)
