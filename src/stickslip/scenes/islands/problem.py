@@ -238,8 +238,8 @@ def activate(
             v0 += more
         if options.predictive:
             near = least if gap - least <= slop else gap
-            floor = -near / dt if widest > slop and near > 0.0 else 0.0
-            active.impact[n] = u0 < 0.0 and gap + dt * u0 <= slop
+            floor, reach = (0.0, slop) if widest <= slop else (-max(near, 0.0) / dt, 0.0)
+            active.impact[n] = u0 < 0.0 and near + dt * u0 <= reach
             if active.impact[n]:
                 floor = max(floor, -eps_N * u0)
             elif u0 > 0.0 and v0 > 0.0 and gap <= slop:
