@@ -201,6 +201,7 @@ ROW = np.dtype(
         ("used", np.bool_),  # takes part in this step
         ("direction", float, (9,)),  # linear, angular on a, angular on b
         ("target", float),  # velocity asked for
+        ("asked", float),  # its size at the beginning of the step, before it is linearised about velocities found
         ("grain", float),  # what the rounding of positions, g / dt, leaves of a velocity asked for
         ("soft", float),  # what an impulse adds to the velocity of the row [1/kg]: a spring; 0 in a joint
         ("low", float),  # bounds of the impulse

@@ -37,7 +37,7 @@ from stickslip.scenes.islands.joint_rows import came_apart, joint_rows, row_velo
 from stickslip.scenes.islands.problem import activate, islands
 from stickslip.scenes.islands.renewal import ROUNDS, renew
 from stickslip.scenes.islands.taut import stiffen, taut_work
-from stickslip.scenes.islands.trees import solve_joined
+from stickslip.scenes.islands.trees import solve_joined, will_come_apart
 from stickslip.scenes.layout import ROWS_PER_JOINT, Bodies, Contacts, Options
 from stickslip.scenes.notes import energies, note_contacts, record
 from stickslip.scenes.parts import (
@@ -418,6 +418,16 @@ def note_outcome(numbers: np.ndarray, options: Options, outcome: Outcome, contac
 
 
 @kernel
+def tears(world: World) -> bool:
+    """Whether the end velocities tear a joint, and that ends the run."""
+    options = world.options
+    if world.joints is not None:
+        if not options.go_on:
+            return will_come_apart(world.joints, world.bodies, options.dim == 2, options.dt)
+    return False
+
+
+@kernel
 def begin_step(
     world: World, search: Search, new: Touching, old: Touching, problems: Problems, t: float, driven: Any, step: int
 ) -> int:
@@ -464,6 +474,9 @@ def march(
         outcome = solve_islands(world, new, problems, resume)
         if not resume and not outcome.worst <= limit:
             return UNSOLVED, done, written
+        if tears(world):
+            book.numbers[FAILED_STEPS] += 1
+            return APART, done, written
         counts[AFRESH] = 1 if (resume or outcome.solved) and counts[AFRESH] == 0 else 0
         resume = False
         note_outcome(book.numbers, options, outcome, counts[ACTIVE])

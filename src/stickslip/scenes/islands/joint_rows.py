@@ -353,6 +353,7 @@ def joint_rows(joints: Joints, bodies: Bodies, planar: bool, dt: float, theta: f
         for k in range(ROWS_PER_JOINT):
             if joints.row.used[s + k]:
                 used += 1
+                joints.row.asked[s + k] = abs(joints.row.target[s + k])
                 joints.row.impulse[s + k] = min(
                     joints.row.high[s + k], max(joints.row.low[s + k], joints.row.impulse[s + k])
                 )

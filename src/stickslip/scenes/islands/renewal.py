@@ -86,7 +86,7 @@ def least_slip(island: Island, dim: int, tol: float) -> float:
         i = island.order[m]
         c = active.contact[i]
         v, s, t = contact_velocity(active, i, bodies, bodies.free, contacts.a[c], contacts.b[c])
-        scale = max(scale, abs(v) + abs(s) + abs(t) + abs(active.bias[i, 0]))
+        scale = max(scale, abs(v) + abs(s) + abs(t) + abs(active.bias[i, 0] - active.beyond[i, 0]))
     for m in range(island.first, island.last):
         i = island.order[m]
         c = active.contact[i]

@@ -348,7 +348,7 @@ def row_scale(island: Island) -> float:
         j = s // ROWS_PER_JOINT
         a, b = joints.link.a[j], joints.link.b[j]
         free, before = row_velocity(joints, s, bodies.free, a, b), row_velocity(joints, s, bodies.vel, a, b)
-        scale = max(scale, max(abs(free), abs(before)) + abs(joints.row.target[s]))
+        scale = max(scale, max(abs(free), abs(before)) + joints.row.asked[s])
         for k in range(3):
             scale = max(scale, 1e-3 * (abs(bodies.free[a, k]) + abs(bodies.free[b, k])))
     return scale
@@ -521,6 +521,22 @@ def widest_gap(joints: Joints, j: int, bodies: Bodies, dt: float) -> float:
             change += abs(bodies.end[i, k] - bodies.vel[i, k])
         total += change * (before + change)
     return dt * dt * total * joints.link.extent[j]
+
+
+@kernel(apart=True)
+def will_come_apart(joints: Joints, bodies: Bodies, planar: bool, dt: float) -> bool:
+    """Whether a joint would be beyond its limit at the next midpoint, with the end velocities; notes how far.
+
+    A step is linear in velocities, and joints are not: what solves it may still tear them.
+    """
+    found = False
+    for j in range(joints.link.kind.shape[0]):
+        if holds(joints, j) and not widest_gap(joints, j, bodies, dt) <= joints.link.limit[j]:
+            gap = gap_with(joints, j, bodies, bodies.end, planar, dt)
+            if not gap <= joints.link.limit[j]:
+                joints.link.error[j] = max(joints.link.error[j], gap)
+                found = True
+    return found
 
 
 @kernel
