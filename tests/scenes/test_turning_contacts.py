@@ -96,3 +96,23 @@ def test_pole_falls_about_its_foot():
     assert fine[0] < 5e-6 and fine[1] < 1e-6
     assert math.log2(coarse[0] / fine[0]) > 1.9 and math.log2(coarse[1] / fine[1]) > 1.9
     assert far == pytest.approx(fine, rel=1e-3)
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.5])
+def test_load_on_a_table_that_shakes(restitution):
+    """N = m (g + a cos w t).  With restitution the load was wrong by four fifths of the weight: what the table gains in
+    a step counted as an impact."""
+    a, w, dt = 4.0, 4 * math.pi, 1e-3
+    scene = ss.Scene(gravity=G)
+    scene.add_driven(
+        ss.Box((1, 1, 0.1)), position=(0, 0, -0.05), motion=lambda t: ((0, 0, a / w * math.sin(w * t)), (0, 0, 0)),
+        friction=0.5, restitution=restitution,
+    )  # fmt: skip
+    box = scene.add_body(ss.Box((0.2, 0.2, 0.2)), mass=2.0, position=(0, 0, 0.1), restitution=restitution)
+    run = scene.simulate(dt=dt, t_end=0.1)
+    assert run.certificate.failed_steps == 0 and len(run.impacts()["time"]) == 0
+    load = 2.0 * (np.diff(box.velocities(run)[:, 2]) / dt + G)
+    t = run.t[:-1] + 0.5 * dt
+    assert load == pytest.approx(2.0 * (G + a * np.cos(w * t)), abs=2.0 * a * (w * dt) ** 2 / 12)
+    table = run.q.reshape(len(run), -1, 7)[:, 0, 2]
+    assert np.abs(box.path(run)[:, 2] - table - 0.15).max() < 1e-14

@@ -8,6 +8,7 @@
     4  Newton from impulses of least norm
     5  interior point from no impulses, farther inside and nearer to the bounds, then Newton
 
+Where a contact that has been at rest lets go with what is found, impulses are looked for with which none does.
 Newton comes first, for the reason in `velocity_ladder`: loads stay where they are.
 """
 
@@ -28,7 +29,7 @@ from stickslip.contact.tree_newton import (
     unloaded_tree,
 )
 from stickslip.contact.tree_problem import TreeMotion, TreeProblem, copy_tree_motion, tree_motion_room
-from stickslip.contact.tree_rest import MOVES, rest_tree, slips
+from stickslip.contact.tree_rest import MOVES, lets_go, rest_tree, slips
 from stickslip.jit import kernel
 
 ALPHA = 1e-4  # of Newton: rounding must not move the loads of a grasp, and feet on the ground are redundant
@@ -95,11 +96,12 @@ def by_proximal(
 @kernel(apart=True)
 def solve_tree_laws(
     problem: TreeProblem, plan: Plan, masses: Plan, motion: TreeMotion, room: TreeRoom, tol: float, scale: float,
-    noise: float, rounding: float, dim: int,
+    noise: float, rounding: float, before: np.ndarray, dim: int,
 ) -> tuple[float, int]:  # fmt: skip
     """Improve the impulses of a motion until the laws hold to tol times scale, the largest velocity [m/s].
 
     noise: error that rounding of positions explains [m/s]; rounding: their rounding, relative to the velocities.
+    before (n,): slip in the step before [m/s], infinite for contacts that carried nothing.
     Returns the error [m/s] and the number of the stage that ended it.
     """
     n, k, start, best = motion.contacts.r.shape[0], motion.z.shape[0], room.start, room.found
@@ -148,6 +150,10 @@ def solve_tree_laws(
             if error < least:
                 least = error
                 copy_tree_motion(motion, best)
+    if lets_go(best, before, MOVES * enough):
+        error = rest_tree(problem, plan, masses, motion, rules, room, start, enough, scale, noise)
+        if error <= enough:
+            return error, stage
     copy_tree_motion(best, motion)
     return least, stage
 

@@ -31,6 +31,7 @@ STEPS, DONE = 20, 1e-9  # Newton steps for each, and the change of the impulses 
 ROW_ALPHA = 1e-9  # of rows with bounds: what is soft is regular
 ROUGHLY = 1e-4  # of the velocities: where softest contacts slip faster, there is no rest
 MOVES = 1e3  # times the tolerance: a contact that slips faster is not at rest
+AT_REST = 0.1  # of its slip now: a contact with less in the step before has been at rest
 
 
 @kernel(apart=True)
@@ -40,6 +41,20 @@ def slips(motion: TreeMotion, least: float) -> bool:
     for i in range(motion.contacts.r.shape[0]):
         u = motion.contacts.u[i]
         found = found or (motion.contacts.r[i, 0] > 0.0 and math.sqrt(u[1] * u[1] + u[2] * u[2]) > least)
+    return found
+
+
+@kernel(apart=True)
+def lets_go(motion: TreeMotion, before: np.ndarray, least: float) -> bool:
+    """Whether a contact that carried load and was at rest slips faster than `least` [m/s], and does not open.
+
+    before (n,): slip in the step before [m/s], infinite without load.
+    """
+    found = False
+    for i in range(before.shape[0]):
+        u = motion.contacts.u[i]
+        slip = math.sqrt(u[1] * u[1] + u[2] * u[2])
+        found = found or (slip > least and before[i] < AT_REST * slip and not u[0] > least)
     return found
 
 

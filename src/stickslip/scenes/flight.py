@@ -86,14 +86,14 @@ def free_body(bodies: Bodies, options: Options, i: int, wrench: np.ndarray) -> f
 
 
 @kernel
-def given_body(bodies: Bodies, dt: float, i: int) -> None:
-    """End velocity of body i that goes on as it goes."""
+def given_body(bodies: Bodies, dt: float, i: int, given: np.ndarray) -> None:
+    """End velocity of body i: the given one."""
     v, fast, slow = bodies.vel[i], 0.0, 0.0
     for k in range(6):
-        bodies.free[i, k] = v[k]
+        bodies.free[i, k] = given[k]
     for k in range(3):
-        fast += v[k] ** 2
-        slow += v[3 + k] ** 2
+        fast += max(v[k] ** 2, given[k] ** 2)
+        slow += max(v[3 + k] ** 2, given[3 + k] ** 2)
     bodies.travel[i] = dt * (math.sqrt(fast) + math.sqrt(slow) * bodies.radius[i]) if bodies.kind[i] > 0 else 0.0
 
 
@@ -111,18 +111,18 @@ def free_motion(
             spring_wrenches(springs, bodies, wrench)
     worst, d = 0.0, 0
     for i in range(bodies.kind.shape[0]):
-        if bodies.kind[i] == DRIVEN:
-            if driven is not None:
-                for k in range(6):
-                    bodies.vel[i, k] = driven[step, d, k]
-            d += 1
         if bodies.kind[i] == MOVING and bodies.alive[i]:
             missing = free_body(bodies, options, i, wrench[i])
             worst = worse(worst, missing)
         else:
-            given_body(bodies, options.dt, i)
+            given_body(bodies, options.dt, i, bodies.vel[i])
+        if bodies.kind[i] == DRIVEN:
+            if driven is not None:
+                given_body(bodies, options.dt, i, driven[step, d])
+            d += 1
         for k in range(6):
             bodies.end[i, k] = bodies.free[i, k]
+            bodies.ahead[i, k] = bodies.vel[i, k] if bodies.kind[i] == MOVING else bodies.free[i, k]
     return worst
 
 

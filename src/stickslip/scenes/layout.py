@@ -37,6 +37,7 @@ BODY = np.dtype(
         ("mid", float, (7,)),  # (n, 7) pose at which the contacts are evaluated
         ("free", float, (6,)),  # (n, 6) end velocity without contact impulses
         ("end", float, (6,)),  # (n, 6) end velocity
+        ("ahead", float, (6,)),  # (n, 6) end velocity that is expected: what is not linear is linearised about it
         ("inv_mass", float),  # (n,)
         (
             "inv_inertia",
@@ -169,6 +170,8 @@ ACTIVE = np.dtype(
         ("r", float, (3,)),  # (N, 3) impulses in the frame [N s]
         ("mobility", float),  # (N,) mean diagonal of the local matrix [1/kg]
         ("impact", np.bool_),  # (N,) bool
+        ("turning", np.bool_),  # (N,) bool: slip over the step differs from that at the midpoint
+        ("beyond", float, (3,)),  # (N, 3) velocity over the step less that at the midpoint, which is in the bias
         ("island", np.int64),  # (N,)
     ],
     align=True,
@@ -198,6 +201,7 @@ ROW = np.dtype(
         ("used", np.bool_),  # takes part in this step
         ("direction", float, (9,)),  # linear, angular on a, angular on b
         ("target", float),  # velocity asked for
+        ("asked", float),  # its size at the beginning of the step, before it is linearised about velocities found
         ("grain", float),  # what the rounding of positions, g / dt, leaves of a velocity asked for
         ("soft", float),  # what an impulse adds to the velocity of the row [1/kg]: a spring; 0 in a joint
         ("low", float),  # bounds of the impulse

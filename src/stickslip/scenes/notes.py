@@ -10,7 +10,8 @@ import numpy as np
 from stickslip.codes import MAX_PENETRATION
 from stickslip.jit import entry, kernel
 from stickslip.scenes.islands.problem import contact_velocity, world_impulse
-from stickslip.scenes.layout import MOVING, Active, Bodies, Book, Contacts, Options
+from stickslip.scenes.islands.slips import gap_beyond
+from stickslip.scenes.layout import MOVING, Active, Bodies, Book, Contacts, Geoms, Options
 from stickslip.scenes.parts import ACTIVE, LAST_SPEED, POINTS, Diary, Records
 from stickslip.scenes.rotation import times, to_world, world_matrix
 
@@ -111,9 +112,26 @@ def note_contact(
 
 
 @kernel(apart=True)
+def deepest_turned(bodies: Bodies, geoms: Geoms, contacts: Contacts, active: Active, n: int, dt: float) -> float:
+    """How deep points of bodies that turn as one are at the end of the step [m].
+
+    A point that keeps its place on the other body from midpoint to midpoint goes along a chord, and is off it between.
+    """
+    deepest = 0.0
+    for i in range(n):
+        if active.beyond[i, 0] != 0.0:
+            c = active.contact[i]
+            u, _, _ = contact_velocity(active, i, bodies, bodies.end, contacts.a[c], contacts.b[c])
+            u += gap_beyond(bodies.end, geoms, contacts, active, i, 0.5 * dt)
+            deepest = max(deepest, -active.gap[i] - 0.5 * dt * u)
+    return deepest
+
+
+@kernel(apart=True)
 def note_contacts(
-    bodies: Bodies, contacts: Contacts, active: Active, counts: np.ndarray, options: Options, diary: Diary, t_end: float
-) -> float:
+    bodies: Bodies, geoms: Geoms, contacts: Contacts, active: Active, counts: np.ndarray, options: Options,
+    diary: Diary, t_end: float,
+) -> float:  # fmt: skip
     """Per body: impulses, state and gap; impacts; returns the work of the contacts in this step.
 
     A step is solved to tol times the velocities in it, so a contact that is closed may approach in the next one by
@@ -122,6 +140,8 @@ def note_contacts(
     g, work, numbers = options.gravity, 0.0, diary.book.numbers
     fall = options.dt * math.sqrt(g[0] ** 2 + g[1] ** 2 + g[2] ** 2)
     note_gaps(contacts, counts[POINTS], diary)
+    depth = deepest_turned(bodies, geoms, contacts, active, counts[ACTIVE], options.dt)
+    numbers[MAX_PENETRATION] = max(numbers[MAX_PENETRATION], depth)
     speed_now = fall + largest_speed(active, counts[ACTIVE])
     noise = options.tol * max(speed_now, numbers[LAST_SPEED])
     numbers[LAST_SPEED] = speed_now

@@ -30,12 +30,14 @@ from stickslip.projections import worse
 from stickslip.scenes.collision.broad_phase import candidate_pairs, stir
 from stickslip.scenes.collision.narrow_phase import contact_points, store_pairs
 from stickslip.scenes.flight import free_motion, place_geoms
+from stickslip.scenes.islands.expected import expect
 from stickslip.scenes.islands.free_bodies import MATRIX_CONTACTS, solve_free_bodies
 from stickslip.scenes.islands.island import GRAINS, end_velocities, island_residual, solve_island
 from stickslip.scenes.islands.joint_rows import came_apart, joint_rows, row_velocity
 from stickslip.scenes.islands.problem import activate, islands
+from stickslip.scenes.islands.renewal import ROUNDS, renew
 from stickslip.scenes.islands.taut import stiffen, taut_work
-from stickslip.scenes.islands.trees import solve_joined
+from stickslip.scenes.islands.trees import solve_joined, will_come_apart
 from stickslip.scenes.layout import ROWS_PER_JOINT, Bodies, Contacts, Options
 from stickslip.scenes.notes import energies, note_contacts, record
 from stickslip.scenes.parts import (
@@ -177,6 +179,7 @@ def prepare(
     )  # fmt: skip
     if points < 0:
         return False
+    expect(bodies, joints, new.contacts, points, options.dt, problems.parent)
     n = activate(new.contacts, points, bodies, bodies.vel, geoms, materials, options, active)
     if strike(bodies, new.contacts, active, n, options):
         n = activate(new.contacts, points, bodies, at_midpoint(bodies, options), geoms, materials, options, active)
@@ -258,7 +261,9 @@ def part_bodies(
 def note_work(world: World, touching: Touching, problems: Problems, diary: Diary, t_end: float, step: int) -> None:
     """Write down contacts, impacts and works of a step."""
     bodies, numbers = world.bodies, diary.book.numbers
-    work = note_contacts(bodies, touching.contacts, problems.active, problems.counts, world.options, diary, t_end)
+    work = note_contacts(
+        bodies, world.geoms, touching.contacts, problems.active, problems.counts, world.options, diary, t_end
+    )
     gained = 0.0
     if world.joints is not None:
         more, gained = joint_work(world.joints, bodies, problems.rows, problems.counts[ROWS])
@@ -347,12 +352,15 @@ def solve_free(island: Island, options: Options, residual: float, place: np.ndar
 
 
 @kernel
-def solve_with_joints(
-    island: Island, options: Options, residual: float, place: np.ndarray, effort: np.ndarray
-) -> float:
+def solve_with_joints(island: Island, world: World, residual: float, place: np.ndarray, effort: np.ndarray) -> float:
     """Solve an island with joints; returns its residual."""
-    found, stage = solve_joined(island, options, place)
-    effort[0] += 1 if stage > FIRST_STAGES else 0
+    options, change, found = world.options, np.inf, residual
+    for turn in range(1 + ROUNDS):
+        found, stage = solve_joined(island, options, place)
+        effort[0] += 1 if stage > FIRST_STAGES else 0
+        change = renew(island, world.geoms, options, change) if turn < ROUNDS else 0.0
+        if change == 0.0:
+            break
     return found
 
 
@@ -381,7 +389,7 @@ def solve_islands(world: World, touching: Touching, problems: Problems, resume: 
             # A joint moves its bodies on curves: every step has to be solved, unless nothing moves at all.
             enough = options.start if n > 0 else AT_REST * options.start
             if rows > 0 and not resume and not residuals[k] <= enough:
-                residuals[k] = solve_with_joints(island, options, residuals[k], problems.parent, problems.effort[k:])
+                residuals[k] = solve_with_joints(island, world, residuals[k], problems.parent, problems.effort[k:])
                 done = residuals[k] <= options.tol
             held += left_out(island) if rows > 0 else 0
         if here and rows == 0 and n <= options.newton and not residuals[k] <= limit:
@@ -407,6 +415,16 @@ def note_outcome(numbers: np.ndarray, options: Options, outcome: Outcome, contac
     numbers[MAX_RESIDUAL] = max(numbers[MAX_RESIDUAL], max(outcome.worst, outcome.reached))
     numbers[MAX_LCP_SIZE] = max(numbers[MAX_LCP_SIZE], float(outcome.largest))
     numbers[MAX_CONTACTS] = max(numbers[MAX_CONTACTS], float(contacts))
+
+
+@kernel
+def tears(world: World) -> bool:
+    """Whether the end velocities tear a joint, and that ends the run."""
+    options = world.options
+    if world.joints is not None:
+        if not options.go_on:
+            return will_come_apart(world.joints, world.bodies, options.dim == 2, options.dt)
+    return False
 
 
 @kernel
@@ -456,6 +474,9 @@ def march(
         outcome = solve_islands(world, new, problems, resume)
         if not resume and not outcome.worst <= limit:
             return UNSOLVED, done, written
+        if tears(world):
+            book.numbers[FAILED_STEPS] += 1
+            return APART, done, written
         counts[AFRESH] = 1 if (resume or outcome.solved) and counts[AFRESH] == 0 else 0
         resume = False
         note_outcome(book.numbers, options, outcome, counts[ACTIVE])

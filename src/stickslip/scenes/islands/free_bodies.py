@@ -103,7 +103,7 @@ def load_contact(
         problem.bias[m, 0] += v0 - x
         problem.bias[m, 1] += v1 - y
         problem.bias[m, 2] += v2 - z
-    return abs(v0) + abs(v1) + abs(v2) + abs(active.bias[i, 0])
+    return abs(v0) + abs(v1) + abs(v2) + abs(active.bias[i, 0] - active.beyond[i, 0])
 
 
 @kernel

@@ -136,6 +136,7 @@ def island_residual(
 ) -> float:  # fmt: skip
     """Worst violation of the laws in an island, relative to the velocities in it (without impulses, and asked for).
 
+    None of these velocities is one that was found: a solution that runs away must not be measured by itself.
     What rounding explains (of the velocities of bodies that move together, and of those that large impulses make: heavy
     on light) counts for at most ROUNDED.  grains: GRAINS where the island has been solved, 0 where that is to be
     decided.
@@ -148,7 +149,7 @@ def island_residual(
         a, b, bias = contacts.a[c], contacts.b[c], active.bias[i]
         u0, u1, u2 = contact_velocity(active, i, bodies, bodies.end, a, b)
         v0, v1, v2 = contact_velocity(active, i, bodies, bodies.free, a, b)
-        scale = max(scale, abs(v0) + abs(v1) + abs(v2) + abs(bias[0]))
+        scale = max(scale, abs(v0) + abs(v1) + abs(v2) + abs(bias[0] - active.beyond[i, 0]))
         loads = max(loads, active.mobility[i] * active.r[i, 0])
         for k in range(3):
             speed = max(speed, max(abs(bodies.free[a, k]), abs(bodies.free[b, k])))
@@ -170,7 +171,7 @@ def island_residual(
             w = row_velocity(joints, s, bodies.end, a, b) + joints.row.soft[s] * x - joints.row.target[s]
             free = row_velocity(joints, s, bodies.free, a, b)
             before = row_velocity(joints, s, bodies.vel, a, b)
-            scale = max(scale, max(abs(free), abs(before)) + abs(joints.row.target[s]))
+            scale = max(scale, max(abs(free), abs(before)) + joints.row.asked[s])
             # rounding of the velocities that the row is a difference of
             for k in range(3):
                 scale = max(scale, 1e-3 * (abs(bodies.free[a, k]) + abs(bodies.free[b, k])))

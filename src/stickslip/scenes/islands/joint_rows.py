@@ -349,10 +349,11 @@ def joint_rows(joints: Joints, bodies: Bodies, planar: bool, dt: float, theta: f
             if kind != SPRING:
                 joints.row.grain[s + k] = GRAIN * (size if k < points else 1.0) / dt
         if kind != SPRING:
-            ask_to_close(joints, j, bodies, bodies.vel, planar, dt)
+            ask_to_close(joints, j, bodies, bodies.ahead, planar, dt)
         for k in range(ROWS_PER_JOINT):
             if joints.row.used[s + k]:
                 used += 1
+                joints.row.asked[s + k] = abs(joints.row.target[s + k])
                 joints.row.impulse[s + k] = min(
                     joints.row.high[s + k], max(joints.row.low[s + k], joints.row.impulse[s + k])
                 )

@@ -6,8 +6,9 @@ g_M + dt u_N,free <= 0.  It then asks for
     u_N >= -g_M / dt    while g_M > 0: the bodies meet exactly at the next midpoint (midpoints leapfrog),
     u_N >= -eps_N u_N,A where the velocity before closes the contact by itself, g_M + dt u_N,A <= 0: Newton's law,
 
-whichever is larger, and u_N >= 0 where all points of a pair have g_M <= slop.  (Of each point by itself, the points of
-two faces would ask for velocities that contradict one another by slop / dt, which no solution can meet.)  But it is
+whichever is larger, and u_N >= 0 where all points of a pair have g_M <= slop.  Points whose gaps differ from the least
+of their pair by no more than slop count as having that.  (Of each point by itself, the points of two faces would ask
+for velocities that contradict one another by slop / dt, which no solution can meet.)  But it is
 u_N >= -eps_N u_N,A where a point is closed and opens by itself, before and without impulses: held at zero while its
 neighbours bounce, it would gain energy.  For floors f, u = u_A + G Lambda and 0 <= u - f perp Lambda >= 0 without
 friction, the kinetic energy changes by Lambda . (u + u_A) / 2.  With one eps and d = f + eps u_A this is
@@ -21,9 +22,10 @@ drive another one in.  There is no velocity threshold: a body at rest has u_N,A 
 rebounds by at most eps_N g_M / dt, which the next steps shrink by eps_N each time. Rule of the paper, [GS05] 5: active
 if g_M <= 0, xi = u + eps u_A in the laws.
 
-Slip is that of the end of the step, where u_E belongs: u_T + dt/2 d u_T, with d u_T the change by the arms, which go
-with the contact point (`slip_rate`).  With the arms of the midpoint alone what sticks to a body that turns, or pivots
-on a corner, would go along the tangent, and creep outwards by omega^2 dt / 2 times the arm in a second.
+Slip is that over the step, from midpoint to midpoint (`slips`).  With the arms of the midpoint alone what sticks to a
+body that turns, or pivots on a corner, would go along the tangent, and creep outwards by omega^2 dt / 2 times the arm
+in a second.  Gaps between bodies that turn as one are taken over the step as well: what is held in a hand that turns
+would leave it for a step and come back in the next one.
 """
 
 from __future__ import annotations
@@ -35,11 +37,9 @@ import numpy as np
 
 from stickslip.codes import GRAIN
 from stickslip.jit import kernel
+from stickslip.scenes.islands.slips import gap_beyond, slip_beyond, turn_as_one, turns
 from stickslip.scenes.layout import (
-    CAPSULE,
-    HULL,
     MOVING,
-    POLYGON,
     ROWS_PER_JOINT,
     ZERO,
     Active,
@@ -50,8 +50,6 @@ from stickslip.scenes.layout import (
     Options,
 )
 from stickslip.scenes.rotation import rotate, times
-
-TURNING = 1e-9  # rad in a step: less does not change the slip within it
 
 
 @kernel
@@ -160,67 +158,12 @@ def side_product(
 
 
 @kernel
-def cross(x: float, y: float, z: float, a: float, b: float, c: float) -> tuple[float, float, float]:
-    """(x, y, z) x (a, b, c)."""
-    return y * c - z * b, z * a - x * c, x * b - y * a
-
-
-@kernel
-def point_velocity(v: np.ndarray, x: float, y: float, z: float) -> tuple[float, float, float]:
-    """Velocity of the point of a body with the arm x, y, z."""
-    a, b, c = cross(v[3], v[4], v[5], x, y, z)
-    return v[0] + a, v[1] + b, v[2] + c
-
-
-@kernel
-def moved_point(
-    geoms: Geoms, contacts: Contacts, c: int, v: np.ndarray, w: np.ndarray, p: np.ndarray, q: np.ndarray
-) -> tuple[float, float, float]:
-    """Velocity at which the contact point c goes, which is not that of a material point where something rolls.
-
-    v, w: velocities of the bodies a, b; p, q: their arms.  A round surface touches where its centre, which is fixed to
-    the body, lies above the other surface, whose normal turns with it.  A corner goes with its body.  Of two flat
-    bodies either may have the corner, and the mean is taken: where they stick to one another it is right in any case.
-    """
-    n = contacts.normal[c]
-    i, j = contacts.pair[c, 0], contacts.pair[c, 1]
-    if geoms.kind[i] > CAPSULE:
-        x, y, z = point_velocity(v, p[0], p[1], p[2])
-        if geoms.kind[j] == HULL or geoms.kind[j] == POLYGON:
-            d, e, f = point_velocity(w, q[0], q[1], q[2])
-            x, y, z = 0.5 * (x + d), 0.5 * (y + e), 0.5 * (z + f)
-        return x, y, z
-    r = geoms.extent[i, 0]
-    x, y, z = point_velocity(v, p[0] - r * n[0], p[1] - r * n[1], p[2] - r * n[2])  # of the centre
-    if geoms.kind[j] > CAPSULE:
-        d, e, f = cross(w[3], w[4], w[5], r * n[0], r * n[1], r * n[2])
-        return x + d, y + e, z + f
-    s = geoms.extent[j, 0]
-    d, e, f = point_velocity(w, q[0] + s * n[0], q[1] + s * n[1], q[2] + s * n[2])
-    d, e, f = d - x, e - y, f - z
-    along = d * n[0] + e * n[1] + f * n[2]
-    part = r / (r + s) if r + s > 0.0 else 0.0
-    return x + part * (d - along * n[0]), y + part * (e - along * n[1]), z + part * (f - along * n[2])
-
-
-@kernel
-def slip_rate(
-    bodies: Bodies, geoms: Geoms, contacts: Contacts, c: int, active: Active, m: int, a: int, b: int
-) -> tuple[float, float, float]:
-    """Change of the velocity of active contact m by its arms [m/s^2], in its frame: omega x (c' - v) of b less a."""
-    v, w = bodies.vel[a], bodies.vel[b]
-    x, y, z = moved_point(geoms, contacts, c, v, w, active.arm_a[m], active.arm_b[m])
-    d, e, f = cross(w[3], w[4], w[5], x - w[0], y - w[1], z - w[2])
-    p, q, r = cross(v[3], v[4], v[5], x - v[0], y - v[1], z - v[2])
-    return times(active.frame[m], d - p, e - q, f - r)
-
-
-@kernel
-def turns(bodies: Bodies, a: int, b: int, dt: float) -> bool:
-    """Whether a body turns so much in a step that slip changes by it."""
-    v, w = bodies.vel[a], bodies.vel[b]
-    fastest = max(abs(v[3]), abs(v[4]), abs(v[5]), abs(w[3]), abs(w[4]), abs(w[5]))
-    return dt * fastest > TURNING and not (bodies.struck[a] or bodies.struck[b])
+def last_impulse(contacts: Contacts, active: Active, m: int, dim: int) -> None:
+    """Give active contact m the impulse of the last step."""
+    frame, p = active.frame[m], contacts.impulse[active.contact[m]]
+    for k in range(dim):
+        f0, f1, f2 = frame[3 * k], frame[3 * k + 1], frame[3 * k + 2]
+        active.r[m, k] = (f0 * p[0] + f1 * p[1] + f2 * p[2]) / (f0 * f0 + f1 * f1 + f2 * f2)
 
 
 @kernel
@@ -230,13 +173,13 @@ def same_pair(contacts: Contacts, i: int, j: int) -> bool:
 
 
 @kernel
-def widest_gap(contacts: Contacts, c: int, count: int) -> float:
-    """The largest gap of the pair whose points begin at number c."""
-    widest, k = contacts.gap[c], c + 1
+def gaps_of_pair(contacts: Contacts, c: int, count: int) -> tuple[float, float]:
+    """The smallest and the largest gap of the pair whose points begin at number c."""
+    least, widest, k = contacts.gap[c], contacts.gap[c], c + 1
     while k < count and same_pair(contacts, c, k):
-        widest = max(widest, contacts.gap[k])
+        least, widest = min(least, contacts.gap[k]), max(widest, contacts.gap[k])
         k += 1
-    return widest
+    return least, widest
 
 
 @kernel(apart=True)
@@ -246,11 +189,11 @@ def activate(
 ) -> int:  # fmt: skip
     """Write the active contacts in the order of their points; returns their number.  vel: velocities before."""
     dt, dim, n = options.dt, options.dim, ZERO
-    widest = 0.0
+    least, widest = 0.0, 0.0
     for c in range(count):
         a, b, gap = contacts.a[c], contacts.b[c], contacts.gap[c]
         if c == 0 or not same_pair(contacts, c - 1, c):
-            widest = widest_gap(contacts, c, count)
+            least, widest = gaps_of_pair(contacts, c, count)
         if not options.predictive and gap > 0.0:
             continue
         active.contact[n] = c
@@ -286,14 +229,22 @@ def activate(
         before[0], before[1], before[2] = u0, u1, u2
         bias = active.bias[n]
         eps_N, eps_T = materials.eps_N[k, m], materials.eps_T[k, m]
+        p = contacts.impulse[c]
+        blow = u0 < 0.0 and gap + dt * u0 <= slop and -u0 > abs(v0 - u0) and p[0] == 0.0 and p[1] == 0.0 and p[2] == 0.0
+        turning, more = options.predictive and not blow and turns(bodies, a, b, dt), 0.0
+        if turning and turn_as_one(bodies.ahead[a], bodies.ahead[b]):
+            more = gap_beyond(bodies.ahead, geoms, contacts, active, n, dt)
+            u0 += gap_beyond(vel, geoms, contacts, active, n, -dt)
+            v0 += more
         if options.predictive:
-            floor = -gap / dt if widest > slop and gap > 0.0 else 0.0
-            active.impact[n] = u0 < 0.0 and gap + dt * u0 <= slop
+            near = least if gap - least <= slop else gap
+            floor, reach = (0.0, slop) if widest <= slop else (-max(near, 0.0) / dt, 0.0)
+            active.impact[n] = u0 < 0.0 and near + dt * u0 <= reach
             if active.impact[n]:
                 floor = max(floor, -eps_N * u0)
             elif u0 > 0.0 and v0 > 0.0 and gap <= slop:
                 floor = -eps_N * u0
-            bias[0] = -floor
+            bias[0] = more - floor
         else:
             active.impact[n] = u0 < 0.0
             bias[0] = eps_N * u0
@@ -303,16 +254,14 @@ def activate(
             bias[1], bias[2] = 0.0, 0.0
         active.gap[n] = gap
         active.mu[n] = mu
-        p = contacts.impulse[c]
-        x, y, z = p[0], p[1], p[2]
-        blow = active.impact[n] and -u0 > abs(v0 - u0) and x == 0.0 and y == 0.0 and z == 0.0
-        if mu > 0.0 and options.predictive and not blow and turns(bodies, a, b, dt):
-            _, d1, d2 = slip_rate(bodies, geoms, contacts, c, active, n, a, b)
-            bias[1] += 0.5 * dt * d1
-            bias[2] += 0.5 * dt * d2
-        for k in range(dim):
-            f0, f1, f2 = frame[3 * k], frame[3 * k + 1], frame[3 * k + 2]
-            active.r[n, k] = (f0 * x + f1 * y + f2 * z) / (f0 * f0 + f1 * f1 + f2 * f2)
+        active.turning[n] = turning
+        beyond = active.beyond[n]
+        beyond[0], beyond[1], beyond[2] = more, 0.0, 0.0
+        if turning and mu > 0.0:
+            beyond[1], beyond[2] = slip_beyond(bodies.ahead, geoms, contacts, active, n, dt)
+            bias[1] += beyond[1]
+            bias[2] += beyond[2]
+        last_impulse(contacts, active, n, dim)
         size = 0.0
         for k in range(dim):
             size += side_product(bodies, a, frame, active.arm_a[n], frame, active.arm_a[n], k, k)

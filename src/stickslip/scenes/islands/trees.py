@@ -10,6 +10,7 @@ leaves of the rows is taken out by one more pass along the tree.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,7 +57,7 @@ from stickslip.scenes.islands.joint_rows import (
     row_velocity,
 )
 from stickslip.scenes.islands.problem import root, tangents
-from stickslip.scenes.layout import ROWS_PER_JOINT, Bodies, Joints, Options
+from stickslip.scenes.layout import ROWS_PER_JOINT, Active, Bodies, Joints, Options
 from stickslip.scenes.parts import Island
 from stickslip.scenes.rotation import compose, rotate
 
@@ -347,7 +348,7 @@ def row_scale(island: Island) -> float:
         j = s // ROWS_PER_JOINT
         a, b = joints.link.a[j], joints.link.b[j]
         free, before = row_velocity(joints, s, bodies.free, a, b), row_velocity(joints, s, bodies.vel, a, b)
-        scale = max(scale, max(abs(free), abs(before)) + abs(joints.row.target[s]))
+        scale = max(scale, max(abs(free), abs(before)) + joints.row.asked[s])
         for k in range(3):
             scale = max(scale, 1e-3 * (abs(bodies.free[a, k]) + abs(bodies.free[b, k])))
     return scale
@@ -498,6 +499,15 @@ def refine(
 
 
 @kernel
+def slip_before(active: Active, i: int) -> float:
+    """Slip of active contact i in the step before [m/s], infinite where it carried nothing."""
+    r, u, beyond = active.r[i], active.before[i], active.beyond[i]
+    if r[0] == 0.0:
+        return np.inf
+    return math.sqrt((u[1] - beyond[1]) ** 2 + (u[2] - beyond[2]) ** 2)  # over that step it is less than now
+
+
+@kernel
 def widest_gap(joints: Joints, j: int, bodies: Bodies, dt: float) -> float:
     """A bound on how far joint j, linearised about the velocities before, is apart at the next midpoint [m].
 
@@ -511,6 +521,22 @@ def widest_gap(joints: Joints, j: int, bodies: Bodies, dt: float) -> float:
             change += abs(bodies.end[i, k] - bodies.vel[i, k])
         total += change * (before + change)
     return dt * dt * total * joints.link.extent[j]
+
+
+@kernel(apart=True)
+def will_come_apart(joints: Joints, bodies: Bodies, planar: bool, dt: float) -> bool:
+    """Whether a joint would be beyond its limit at the next midpoint, with the end velocities; notes how far.
+
+    A step is linear in velocities, and joints are not: what solves it may still tear them.
+    """
+    found = False
+    for j in range(joints.link.kind.shape[0]):
+        if holds(joints, j) and not widest_gap(joints, j, bodies, dt) <= joints.link.limit[j]:
+            gap = gap_with(joints, j, bodies, bodies.end, planar, dt)
+            if not gap <= joints.link.limit[j]:
+                joints.link.error[j] = max(joints.link.error[j], gap)
+                found = True
+    return found
 
 
 @kernel
@@ -536,7 +562,7 @@ def ask_again(island: Island, planar: bool, dt: float, always: bool) -> bool:
 @kernel(inline=True)
 def joined_pool(n: int, k: int, m: int, joints: int) -> Any:
     """Memory for what `solve_joined` takes: n contacts, k rows, m bodies, and the joints of the scene."""
-    return pool_of(63 * n + 28 * k + 495 * m, 4 * n + 3 * k + 32 * m + 9, 2 * n + 2 * m + 1 + joints)
+    return pool_of(64 * n + 28 * k + 495 * m, 4 * n + 3 * k + 32 * m + 9, 2 * n + 2 * m + 1 + joints)
 
 
 @kernel
@@ -607,10 +633,13 @@ def solve_joined(island: Island, options: Options, place: np.ndarray) -> tuple[f
             motion.contacts.r[i, c] = island.active.r[island.order[island.first + kept[i]], c]
     for i in range(k):
         motion.z[i] = joints.row.impulse[chosen[i]]
+    slid = numbers(pool, n)
+    for i in range(n):
+        slid[i] = slip_before(island.active, island.order[island.first + kept[i]])
     noise = min(NOISES * grain, options.tol * limit) if n > 0 else 0.0
     rounding = grain / speed if speed > 0.0 else 0.0
     for again in range(1 + CLOSINGS):
-        _, more = solve_tree_laws(problem, plan, masses, motion, room, options.tol, limit, noise, rounding, dim)
+        _, more = solve_tree_laws(problem, plan, masses, motion, room, options.tol, limit, noise, rounding, slid, dim)
         stage = max(stage, more)
         write_back(island, problem, motion, links, plan, room, chosen, kept, dim)
         end_velocities(island, dim)

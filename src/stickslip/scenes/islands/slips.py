@@ -1,0 +1,184 @@
+"""Slip over a step: how far the two points that touch at a midpoint are apart at the next one, divided by dt.
+
+Midpoints leapfrog, q_M' = q_M + dt u_E, so that a point with the arm p goes by dt v + (exp [dt omega] - 1) p.  Where
+two bodies move as one, through whatever turns, the points of b and a stay together exactly.  All contacts and joints of
+bodies that are held together then agree to the last digit on what it means to be at rest on one another.  (With slips
+of order dt^2 they contradict one another by as little, no impulses let all of them stick, and a box in a hand slips.)
+The laws are written in the slip at the midpoint, u_T = t . (v_b + omega_b x p_b - v_a - omega_a x p_a).  Slip over the
+step has a part beyond that,
+
+    t . (X(omega_b) p_b - X(omega_a) p_a + dt/2 (omega_b x d_b - omega_a x d_a)),
+    X(omega) = (exp [dt omega] - 1) / dt - [omega] = (sin x / x - 1) [omega] + (1 - cos x) / x^2 dt [omega]^2,
+
+with x = dt |omega|, where the contact point goes at d_b, d_a relative to the material points there, because something
+rolls or slides.  Arms of what rolls do not turn; there X is dt/2 [omega]^2, unless both bodies turn as one.
+
+It is taken with the velocities that are expected at the end of the step (`expected`).  Where a slip is found that is
+not larger than what this is wrong by, it is taken anew with the velocities found, and the step is solved again
+(`renewal`).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from stickslip.jit import kernel
+from stickslip.scenes.layout import CAPSULE, HULL, POLYGON, Active, Bodies, Contacts, Geoms
+from stickslip.scenes.rotation import times
+
+TURNING = 1e-9  # rad in a step: less does not change the slip within it
+SERIES = 0.05  # rad in a step, up to which sin and cos lose digits, and a series to x^6 does not
+TOGETHER = 1e-2  # of the velocities: bodies whose velocities differ by less move as one
+
+
+@kernel
+def cross(x: float, y: float, z: float, a: float, b: float, c: float) -> tuple[float, float, float]:
+    """(x, y, z) x (a, b, c)."""
+    return y * c - z * b, z * a - x * c, x * b - y * a
+
+
+@kernel
+def turned_arm(v: np.ndarray, p: np.ndarray, dt: float, exact: bool) -> tuple[float, float, float]:
+    """X(omega) p, how much faster an arm p goes over a step than at its beginning [m/s]; v: velocities of the body.
+
+    With -dt it is how much faster it went over the step before.  Not exact: dt/2 omega x (omega x p).
+    """
+    a, b, c = cross(v[3], v[4], v[5], p[0], p[1], p[2])
+    d, e, f = cross(v[3], v[4], v[5], a, b, c)
+    if not exact:
+        return 0.5 * dt * d, 0.5 * dt * e, 0.5 * dt * f
+    x = dt * dt * (v[3] * v[3] + v[4] * v[4] + v[5] * v[5])
+    if x < SERIES * SERIES:
+        s = -x / 6.0 * (1.0 - x / 20.0 * (1.0 - x / 42.0))
+        t = 0.5 * dt * (1.0 - x / 12.0 * (1.0 - x / 30.0))
+    else:
+        angle = math.sqrt(x)
+        s, t = math.sin(angle) / angle - 1.0, dt * (1.0 - math.cos(angle)) / x
+    return s * a + t * d, s * b + t * e, s * c + t * f
+
+
+@kernel
+def apart_rate(v: np.ndarray, w: np.ndarray, p: np.ndarray, q: np.ndarray) -> tuple[float, float, float]:
+    """Velocity of a point of body b relative to one of body a; v, w: velocities of a, b; p, q: arms of the points."""
+    x, y, z = cross(w[3], w[4], w[5], q[0], q[1], q[2])
+    d, e, f = cross(v[3], v[4], v[5], p[0], p[1], p[2])
+    return w[0] + x - v[0] - d, w[1] + y - v[1] - e, w[2] + z - v[2] - f
+
+
+@kernel
+def moved_point(
+    geoms: Geoms, contacts: Contacts, c: int, v: np.ndarray, w: np.ndarray, u: tuple[float, float, float]
+) -> tuple[float, float, float]:
+    """Velocity at which the contact point c goes relative to the material point of body a.
+
+    v, w: velocities of the bodies a, b; u: that of the material points, b less a.  A round surface touches where its
+    centre, which is fixed to the body, lies above the other surface, whose normal turns with it.  A corner goes with
+    its body.  Of two flat bodies either may have the corner, and the mean is taken.
+    """
+    n = contacts.normal[c]
+    i, j = contacts.pair[c, 0], contacts.pair[c, 1]
+    if geoms.kind[i] > CAPSULE:
+        share = 0.5 if geoms.kind[j] == HULL or geoms.kind[j] == POLYGON else 0.0
+        return share * u[0], share * u[1], share * u[2]
+    r = geoms.extent[i, 0]
+    if geoms.kind[j] > CAPSULE:
+        return cross(w[3] - v[3], w[4] - v[4], w[5] - v[5], r * n[0], r * n[1], r * n[2])
+    s = geoms.extent[j, 0]
+    part = r / (r + s) if r + s > 0.0 else 0.0
+    # centres go apart by u + (omega_b s + omega_a r) x n, of which the contact point takes a part across n
+    d, e, f = cross(s * w[3] + r * v[3], s * w[4] + r * v[4], s * w[5] + r * v[5], n[0], n[1], n[2])
+    d, e, f = d + u[0], e + u[1], f + u[2]
+    along = d * n[0] + e * n[1] + f * n[2]
+    x, y, z = cross(v[3], v[4], v[5], r * n[0], r * n[1], r * n[2])
+    return part * (d - along * n[0]) - x, part * (e - along * n[1]) - y, part * (f - along * n[2]) - z
+
+
+@kernel
+def turn_as_one(v: np.ndarray, w: np.ndarray) -> bool:
+    """Whether two bodies with the velocities v and w have nearly one angular velocity."""
+    apart, fast = 0.0, 0.0
+    for k in range(3, 6):
+        apart += abs(v[k] - w[k])
+        fast += abs(v[k]) + abs(w[k])
+    return apart <= TOGETHER * fast
+
+
+@kernel
+def arm_along(n: np.ndarray, v: np.ndarray, p: np.ndarray, shift: float, dt: float, exact: bool) -> float:
+    """n . X(omega) (p + shift n): how much faster an arm goes along n over a step [m/s]."""
+    q = np.empty(3)
+    for k in range(3):
+        q[k] = p[k] + shift * n[k]
+    x, y, z = turned_arm(v, q, dt, exact)
+    return n[0] * x + n[1] * y + n[2] * z
+
+
+@kernel
+def gap_beyond(vel: np.ndarray, geoms: Geoms, contacts: Contacts, active: Active, m: int, dt: float) -> float:
+    """How much faster the gap of active contact m opens over a step than at its beginning [m/s].
+
+    With -dt it is how much faster it opened over the step before.  The gap of a round body is that of its centre, whose
+    arm turns.  The normal turns with the body whose face it belongs to, of two flat ones with both as a mean, and of
+    two round ones with their centres.  vel: velocities of all bodies.
+    """
+    c = active.contact[m]
+    a, b, i, j = contacts.a[c], contacts.b[c], contacts.pair[c, 0], contacts.pair[c, 1]
+    v, w, p, q, n = vel[a], vel[b], active.arm_a[m], active.arm_b[m], contacts.normal[c]
+    d, e, f = apart_rate(v, w, p, q)
+    if geoms.kind[i] > CAPSULE:
+        x, y, z = turned_arm(w, q, dt, True)
+        d, e, f = d + x, e + y, f + z
+        x, y, z = turned_arm(v, p, dt, True)
+        d, e, f = d - x, e - y, f - z
+        own = 0.5 if geoms.kind[j] == HULL or geoms.kind[j] == POLYGON else 0.0
+        rest = 1.0 - own
+        x, y, z = own * v[3] + rest * w[3], own * v[4] + rest * w[4], own * v[5] + rest * w[5]
+        x, y, z = cross(x, y, z, n[0], n[1], n[2])
+        turn = dt * (x * d + y * e + z * f)
+        return arm_along(n, w, q, 0.0, dt, True) - arm_along(n, v, p, 0.0, dt, True) + turn
+    exact, r = turn_as_one(v, w), geoms.extent[i, 0]
+    x, y, z = cross(r * v[3], r * v[4], r * v[5], n[0], n[1], n[2])
+    d, e, f = d + x, e + y, f + z
+    if geoms.kind[j] > CAPSULE:
+        x, y, z = cross(w[3], w[4], w[5], n[0], n[1], n[2])
+        turn = dt * (x * d + y * e + z * f)
+        return arm_along(n, w, q, r, dt, exact) - arm_along(n, v, p, -r, dt, exact) + turn
+    s = geoms.extent[j, 0]
+    x, y, z = cross(s * w[3], s * w[4], s * w[5], n[0], n[1], n[2])
+    d, e, f = d + x, e + y, f + z
+    along = d * n[0] + e * n[1] + f * n[2]
+    wide = r + s + contacts.gap[c]
+    turn = 0.5 * dt * (d * d + e * e + f * f - along * along) / wide if wide > 0.0 else 0.0
+    return arm_along(n, w, q, s, dt, exact) - arm_along(n, v, p, -r, dt, exact) + turn
+
+
+@kernel
+def slip_beyond(
+    vel: np.ndarray, geoms: Geoms, contacts: Contacts, active: Active, m: int, dt: float
+) -> tuple[float, float]:
+    """What slip over the step is beyond that of the frame, at active contact m [m/s]; vel: velocities of all bodies."""
+    c = active.contact[m]
+    v, w = vel[contacts.a[c]], vel[contacts.b[c]]
+    exact = geoms.kind[contacts.pair[c, 0]] > CAPSULE or turn_as_one(v, w)
+    x, y, z = turned_arm(w, active.arm_b[m], dt, exact)
+    d, e, f = turned_arm(v, active.arm_a[m], dt, exact)
+    x, y, z = x - d, y - e, z - f
+    u = apart_rate(v, w, active.arm_a[m], active.arm_b[m])
+    if exact:  # what moves as one does not move apart
+        u = (u[0] + x, u[1] + y, u[2] + z)
+    p, q, r = moved_point(geoms, contacts, c, v, w, u)
+    d, e, f = cross(w[3], w[4], w[5], p - u[0], q - u[1], r - u[2])
+    p, q, r = cross(v[3], v[4], v[5], p, q, r)
+    half = 0.5 * dt
+    _, s, t = times(active.frame[m], x + half * (d - p), y + half * (e - q), z + half * (f - r))
+    return s, t
+
+
+@kernel
+def turns(bodies: Bodies, a: int, b: int, dt: float) -> bool:
+    """Whether a body turns so much in a step that slip changes by it."""
+    v, w = bodies.ahead[a], bodies.ahead[b]
+    fastest = max(abs(v[3]), abs(v[4]), abs(v[5]), abs(w[3]), abs(w[4]), abs(w[5]))
+    return dt * fastest > TURNING and not (bodies.struck[a] or bodies.struck[b])
