@@ -597,7 +597,7 @@ def _constraint_row(notation: Notation, contact: Contact) -> dict[str, Any]:
     q, u, t = notation.state
     zero = [sp.S.Zero] * len(q)
     row: dict[str, Any] = dict.fromkeys((*LAWS, "g_N", "w_hat_N", "w_hat_T"), sp.S.Zero)
-    row |= {"law": None, "kind": contact.kind, "w_N": zero, "w_T": zero}
+    row |= {"law": None, "kind": contact.kind, "w_N": zero, "w_T": zero, "gate": sp.S.One}
     if contact.tangent is not None:
         raise ValueError(f"constraint {contact.name!r}: direction= belongs to a system of functions; give equation=.")
     if contact.gap is not None:
