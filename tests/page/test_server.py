@@ -480,6 +480,54 @@ def test_who_comes_first_is_served_first(workers):
     workers.close()
 
 
+def test_many_requests_for_one_system_leave_room_for_others(workers):
+    """However many wait for one system, a request for another one gets a process at once."""
+
+    def one():
+        with contextlib.suppress(ClientGone):
+            workers._take("a", present)
+
+    same = [threading.Thread(target=one, daemon=True) for _ in range(30)]
+    for thread in same:
+        thread.start()
+    until = time.monotonic() + 20
+    while len(workers._queue) + len(workers._busy) < len(same) and time.monotonic() < until:
+        time.sleep(0.002)
+    assert [process.kind for process in workers._busy] == ["a"] * workers_module.MOST_ALIKE
+    assert [workers._take(kind, present).kind for kind in ("b", "c")] == ["b", "c"]
+    other = threading.Thread(target=lambda: workers._take("d", present), daemon=True)
+    other.start()
+    while len(workers._queue) < len(same) - workers_module.MOST_ALIKE + 1 and time.monotonic() < until:
+        time.sleep(0.002)
+    workers._give_back(workers._busy[0])
+    other.join(20)
+    assert not other.is_alive() and workers._busy[-1].kind == "d"
+    workers.close()
+    for thread in same:
+        thread.join(20)
+
+
+LINES = {
+    "HTTP/0.9": (b"GET /\r\n\r\n", 421),
+    "HTTP/2": (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
+    "one word": (b"nonsense\r\n\r\n", 400),
+    "chunks that are none": (
+        b"POST /api/run HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nZZZ\r\n{}\r\n0\r\n\r\n",
+        411,
+    ),
+    "a long line": (b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n", 414),
+    "a long header": (b"GET / HTTP/1.1\r\nX: " + b"a" * 70_000 + b"\r\n\r\n", 431),
+    "many headers": (b"GET / HTTP/1.1\r\n" + b"".join(b"X%d: y\r\n" % k for k in range(200)) + b"\r\n", 431),
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_what_is_no_request_gets_a_status_and_the_connection_is_closed(server, name):
+    text, status = LINES[name]
+    answer, closed = exchanged(server, text)
+    assert closed and answer.startswith(f"HTTP/1.1 {status} ".encode()) and answer.count(b"HTTP/1.1 ") == 1
+
+
 KINDS = [
     *[("POST", "/api/run", {**RUN, "set": {"mass": mass}}, 200) for mass in (1.0, 2.0)],
     ("POST", "/api/export", RUN, 200),

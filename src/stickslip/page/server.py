@@ -142,6 +142,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     server: Server
     protocol_version = "HTTP/1.1"
+    default_request_version = "HTTP/1.0"  # every answer has a status, also that to a line that is no request
     server_version = "stickslip"
     sys_version = ""
     timeout = TIMEOUT

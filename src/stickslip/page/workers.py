@@ -1,4 +1,4 @@
-"""Which process computes which run: each does one system, a few stay ready, and who comes first is served first.
+"""Which process computes which run: each does one system, a few stay ready, and no system has all of them.
 
 A run that does not end in its time, or whose client left, costs its process: whatever a kernel does, the next run
 finds another one.  A process does the runs of one system, whose machine code it keeps, so that sliders are quick; for
@@ -9,6 +9,7 @@ few systems, whatever is asked for, by however many clients.
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,8 @@ KEPT = 4
 """Processes that stay when there is nothing to do."""
 MOST = 6
 """Processes at a time; further runs wait for their turn."""
+MOST_ALIKE = 4
+"""Of these, processes of one system: many requests for it leave room for others."""
 MOST_GROWTH = 100_000_000
 """Bytes by which a process may grow after its start and stay; a system with all its steppers takes 30 to 80 million."""
 
@@ -38,7 +41,7 @@ class Workers:
     def __init__(self, service: Service) -> None:
         self._service = service
         self._nursery = Nursery()
-        self._queue: list[_Turn] = []  # first come, first served
+        self._queue: list[_Turn] = []  # in the order of arrival
         self._idle: list[Process] = []  # the one that was idle longest first
         self._busy: list[Process] = []
         self._compiling: list[Process] = []  # of the busy ones, those that nobody waits for
@@ -94,16 +97,24 @@ class Workers:
         raise ClientGone("the page is closed")
 
     def _hand_out(self) -> None:
-        """Give processes to those who wait, in turn; who waits for a system that is being compiled lets others pass."""
-        for turn in list(self._queue):
-            if any(process.kind == turn.kind for process in self._compiling):
-                continue
+        """Give processes to those who wait."""
+        while (turn := self._next_turn()) is not None:
             turn.process = self._choose(turn.kind)
             if turn.process is None:
                 return
             self._queue.remove(turn)
             self._busy.append(turn.process)
             self._changed.notify_all()
+
+    def _next_turn(self) -> _Turn | None:
+        """Who comes next: the system of which least is at work, and of its requests the first.
+
+        Who waits for a system that is being compiled for nobody, or has its share of processes, lets all others pass.
+        """
+        waits = {process.kind for process in self._compiling}
+        at_work = Counter(process.kind for process in self._busy)
+        fit = [turn for turn in self._queue if turn.kind not in waits and at_work[turn.kind] < MOST_ALIKE]
+        return min(fit, key=lambda turn: at_work[turn.kind], default=None)
 
     def _choose(self, kind: str) -> Process | None:
         """An idle process that has done this system, else a new one, in place of the one that was idle longest."""
