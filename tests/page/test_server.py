@@ -578,20 +578,21 @@ def test_memory_stays_whatever_is_asked(ask, server, times):
 STEPS = 40  # of a short run
 
 
-def visit(name, order):
-    """Requests of a tab that shows one entry for a while: ten of the entry, two of them wrong, two of the page."""
-    entry = LibraryEntry(name)
-    dt = entry.scenario.dt
+def visit(order):
+    """Requests of a tab that shows one entry for a while, with one stepper and many moves of a slider."""
+    entry = LibraryEntry(order.choice(entry_names()))
+    stepper, dt = order.choice(entry.steppers), entry.scenario.dt
 
     def short(**others):
-        return {"system": name, "dt": dt, "t_end": order.randint(STEPS // 2, STEPS) * dt, **others}
+        return {"system": entry.name, "t_end": order.randint(STEPS // 2, STEPS) * dt, "stepper": stepper, **others}
 
-    yield from [("GET", "/", None, 200), ("GET", "/api/library", None, 200), ("GET", f"/api/system?{name}", None, 200)]
-    for stepper in order.choices(entry.steppers, k=6):
-        yield "POST", "/api/run", short(stepper=stepper), 200
+    page = [("GET", "/"), ("GET", "/api/library"), ("GET", f"/api/system?{entry.name}")]
+    yield from ((method, path, None, 200) for method, path in page)
+    yield from (("POST", "/api/run", short(), 200) for _ in range(13))
     yield "POST", "/api/export", short(), 200
     yield "POST", "/api/run", short(set={"nonsense": 1.0}), 400
     yield "POST", "/api/run", short(stepper="no such"), 400
+    yield "GET", "/nothing", None, 404
 
 
 @pytest.mark.slow
@@ -603,21 +604,17 @@ def test_memory_stays_with_many_systems(ask, server, clients):
     The largest memory of the first tenth, which the systems that come first need, is compared with that of all others.
     """
     count, order = int(os.environ.get("STICKSLIP_REQUESTS", "10000")), random.Random(1)
-    for name in entry_names():  # compiled, where it was not
-        for stepper in LibraryEntry(name).steppers:
-            assert (
-                ask("POST", "/api/run", {"system": name, "stepper": stepper, "t_end": LibraryEntry(name).scenario.dt})[
-                    0
-                ]
-                == 200
-            )
+    for entry in map(LibraryEntry, entry_names()):
+        for stepper in entry.steppers:  # compiled, where it was not
+            body = {"system": entry.name, "stepper": stepper, "t_end": entry.scenario.dt}
+            assert ask("POST", "/api/run", body)[0] == 200
     seen, done, wrong, begin = [], [], [], time.monotonic()
 
     def client():
         while len(done) < count:
-            for method, path, body, status in visit(order.choice(entry_names()), order):
+            for method, path, body, status in visit(order):
                 answered, _, text = ask(method, path, body)
-                done.append(time.monotonic())
+                done.append(path)
                 if answered != status and "the page ends a run after" not in str(text):  # as on a machine that is busy
                     wrong.append((path, body, answered, str(text)[:300]))
 
@@ -626,17 +623,17 @@ def test_memory_stays_with_many_systems(ask, server, clients):
         thread.start()
     while any(thread.is_alive() for thread in threads):
         time.sleep(0.25)
-        seen.append((len(done), *memory(server)))
+        total, processes = memory(server)
+        seen.append((len(done), total, processes))
         if len(seen) % 120 == 0:
             print(
-                f"{seen[-1][0]} {seen[-1][1] / 1e6:.0f} MB, {seen[-1][2]} processes, {time.monotonic() - begin:.0f} s",
-                flush=True,
+                f"{len(done)} {total / 1e6:.0f} MB, {processes} processes, {time.monotonic() - begin:.0f} s", flush=True
             )
     assert not wrong, wrong[:5]
-    first = max(bytes_ for number, bytes_, _ in seen if number <= count // 10)
-    later = max(bytes_ for number, bytes_, _ in seen if number > count // 10)
+    first = max(total for number, total, _ in seen if number <= count // 10)
+    later = max(total for number, total, _ in seen if number > count // 10)
     print(f"{len(done)} requests: at most {first / 1e6:.0f} MB in the first tenth, {later / 1e6:.0f} MB later")
-    assert later - first < 50e6 and max(processes for _, _, processes in seen) <= workers_module.MOST + 2
+    assert later - first < 50e6 and max(processes for *_, processes in seen) <= workers_module.MOST + 2
 
 
 def test_times_beyond_all_bounds_are_answered(ask):
