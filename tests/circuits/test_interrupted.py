@@ -10,7 +10,7 @@ import stickslip as ss
 from stickslip import cli
 from stickslip.circuits.book import Book
 from stickslip.circuits.march import March
-from stickslip.io.models.circuit import MOST_ELEMENTS, MOST_FORMULAS, read_circuit
+from stickslip.io.models.circuit import MOST_CHARACTERS, MOST_ELEMENTS, MOST_FORMULAS, read_circuit
 from tests.circuits.networks import buck
 
 OPTIONS = {"dt": 1e-6, "t_end": 3e-4, "locate": True}
@@ -109,4 +109,7 @@ def test_files_of_circuits_have_limits(tmp_path):
     sources = [SOURCE.replace(".V", f".V{k}").replace("1.0", '"1"') for k in range(MOST_FORMULAS + 1)]
     path.write_text(model(*sources, LOAD))
     with pytest.raises(ValueError, match=rf"a file may have {MOST_FORMULAS} formulas"):
+        read_circuit(path)
+    path.write_text(model(SOURCE.replace("1.0", f'"{"+".join(["t"] * MOST_CHARACTERS)}"'), LOAD))
+    with pytest.raises(ValueError, match=rf"a file may have {MOST_CHARACTERS} characters of formulas"):
         read_circuit(path)

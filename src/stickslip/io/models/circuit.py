@@ -16,8 +16,11 @@ from stickslip.io.models.layout import checked_content
 from stickslip.io.models.toml_text import ModelError, key_lines, read_toml
 
 KIND = "circuit"
-MOST_ELEMENTS, MOST_FORMULAS = 800, 60
-"""Elements of a file, and formulas in it: what is read within a second.  `ss.Circuit` has no such limit."""
+MOST_ELEMENTS, MOST_FORMULAS, MOST_CHARACTERS = 300, 40, 1500
+"""Elements of a file, formulas in it, and characters of these together: what is read within a second.
+
+`ss.Circuit` has no such limit.
+"""
 _FORMULAS = ("voltage", "current", "closed", "fired")
 
 
@@ -70,8 +73,13 @@ def _require_size(content: dict[str, Any], place: Place) -> None:
     """Refuse a file of which the network, or the formulas, would take long."""
     elements = content.get("elements")
     tables = list(elements.values()) if isinstance(elements, dict) else []
-    formulas = sum(isinstance(table.get(key), str) for table in tables if isinstance(table, dict) for key in _FORMULAS)
-    for count, most, what in ((len(tables), MOST_ELEMENTS, "elements"), (formulas, MOST_FORMULAS, "formulas")):
+    values = [table.get(key) for table in tables if isinstance(table, dict) for key in _FORMULAS]
+    formulas = [value for value in values if isinstance(value, str)]
+    for count, most, what in (
+        (len(tables), MOST_ELEMENTS, "elements"),
+        (len(formulas), MOST_FORMULAS, "formulas"),
+        (sum(map(len, formulas)), MOST_CHARACTERS, "characters of formulas"),
+    ):
         if count > most:
             raise place.at("elements").error(f"a file may have {most} {what}, got {count}; ss.Circuit takes more")
 
