@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -265,6 +266,29 @@ def test_a_request_that_drips_is_given_up(monkeypatch):
             assert other.recv(15) == b"HTTP/1.1 200 OK"
 
 
+def test_who_never_reads_an_answer_is_given_up(monkeypatch):
+    """The answers do not fit into what the system keeps for a client: the place is free again for others."""
+    monkeypatch.setattr(Handler, "timeout", 0.3)
+    with serving() as server, socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        client.connect((HOST, server.port))
+        client.sendall(f"GET / HTTP/1.1\r\nHost: {HOST}:{server.port}\r\n\r\n".encode() * 100)
+        until = time.monotonic() + 60
+        for taken in (True, False):
+            while (server._places._value < MOST_CONNECTIONS) is not taken and time.monotonic() < until:
+                time.sleep(0.002)
+        assert server._places._value == MOST_CONNECTIONS and not server._waiting
+
+
+def test_who_vanishes_in_the_middle_of_an_answer_does_no_harm(ask, server):
+    for _ in range(5):
+        with socket.create_connection((HOST, server.port), timeout=5) as client:
+            client.sendall(f"GET / HTTP/1.1\r\nHost: {HOST}:{server.port}\r\n\r\n".encode())
+            assert client.recv(100)
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closed by a reset
+    assert ask("GET", "/api/library")[0] == 200
+
+
 def test_one_foreign_origin_among_others_is_enough(server):
     own = f"http://{HOST}:{server.port}"
     lines = f"Host: {HOST}:{server.port}\r\nOrigin: {own}\r\nOrigin: http://evil.example\r\n\r\n"
@@ -505,6 +529,33 @@ def test_many_requests_for_one_system_leave_room_for_others(workers):
     workers.close()
     for thread in same:
         thread.join(20)
+
+
+def test_a_compilation_is_finished_for_whoever_asks_next(workers, monkeypatch):
+    """The client leaves while kernels are made: the process goes on, and the next request for its system waits."""
+    done = threading.Event()
+
+    def abandoned(self, path, request, gone):
+        raise process_module.Abandoned("the client left")
+
+    with monkeypatch.context() as leaving:
+        leaving.setattr(Fake, "answer", abandoned)
+        leaving.setattr(Fake, "wind_up", lambda self, seconds: done.wait(20), raising=False)
+        with pytest.raises(ClientGone):
+            workers.answer("/api/run", {"system": "a"}, present)
+        until = time.monotonic() + 20
+        while not workers._compiling and time.monotonic() < until:
+            time.sleep(0.002)
+        (compiling,) = workers._compiling
+    found = []
+    next_one = threading.Thread(target=lambda: found.append(workers._take("a", present)), daemon=True)
+    next_one.start()
+    assert workers._take("b", present) is not compiling  # others need not wait
+    assert not found
+    done.set()
+    next_one.join(20)
+    assert found == [compiling]
+    workers.close()
 
 
 LINES = {
