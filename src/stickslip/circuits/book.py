@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -131,6 +131,15 @@ class Book:
         a["voltage"][rows] = self.voltages(s)[wanted]
         a["conducting"][rows], a["status"][rows] = s.conducting, s.status
         self.row += count  # whatever interrupts before leaves the records as they were
+
+    def mark(self) -> tuple[int, Work, int, int]:
+        """Where the book stands, for `back_to`."""
+        return self.row, replace(self.work), len(self.events), len(self.jumps)
+
+    def back_to(self, mark: tuple[int, Work, int, int]) -> None:
+        """Forget what was written since the mark."""
+        self.row, self.work, events, jumps = mark
+        del self.events[events:], self.jumps[jumps:]
 
     def finished(self) -> dict[str, np.ndarray]:
         """The records so far."""

@@ -190,18 +190,36 @@ class Circuit:
         """Tree, loops and matrices; ValueError for a netlist that contradicts Kirchhoff's laws."""
         n = len(self.branches)
         L = np.diag([b.inductance for b in self.branches]) if n else np.zeros((0, 0))
-        for name, first, second, coupling, mutual in self._mutual:
+        for _, first, second, coupling, mutual in self._mutual:
             i, j = (next(iter(self.elements[each].current)) for each in (first, second))
             value = float(mutual) if mutual is not None else float(coupling or 0.0) * math.sqrt(L[i, i] * L[j, j])
             L[i, j] += value
             L[j, i] += value
-            values = np.linalg.eigvalsh(L)
-            if values[0] < -1e-12 * values[-1]:
-                raise ValueError(
-                    f"{name!r} couples {first!r} and {second!r} too much: magnetic energy could be negative; mutual "
-                    f"must be at most {math.sqrt(L[i, i] * L[j, j]):g} H."
-                )
+        self._require_energy(L)
         return build(self.branches, L, self._windings)
+
+    def _require_energy(self, L: np.ndarray) -> None:
+        """Refuse couplings by which the magnetic energy could be negative, with the strongest of them."""
+        coils = [k for k, branch in enumerate(self.branches) if branch.inductance > 0.0]
+        values = np.linalg.eigvalsh(L[np.ix_(coils, coils)]) if self._mutual else np.ones(1)
+        if values[0] >= -1e-12 * values[-1]:
+            return
+
+        def ends(item: tuple[Any, ...]) -> tuple[int, int]:
+            i, j = (next(iter(self.elements[each].current)) for each in item[1:3])
+            return i, j
+
+        def share(item: tuple[Any, ...]) -> float:
+            i, j = ends(item)
+            return float(abs(L[i, j]) / math.sqrt(L[i, i] * L[j, j]))
+
+        strongest = max(self._mutual, key=share)
+        i, j = ends(strongest)
+        name, first, second = strongest[:3]
+        raise ValueError(
+            f"{name!r} couples {first!r} and {second!r} too much: magnetic energy could be negative; mutual "
+            f"must be at most {math.sqrt(L[i, i] * L[j, j]):g} H."
+        )
 
     def loops(self) -> str:
         """Tree and links in words, and each loop with the direction in which it passes its branches."""

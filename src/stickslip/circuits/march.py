@@ -6,6 +6,7 @@ own problem; what comes before the first violation is kept.  The step after it l
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from stickslip.circuits.book import Book, Steps
 from stickslip.circuits.network import SWITCH, THYRISTOR
 from stickslip.circuits.problem import CHOICE, FREE, LOCKED, Answer, StepProblem
 from stickslip.circuits.signals import CLOSENESS
+from stickslip.interrupts import opened
 
 _INSTANT = 1e-4
 """Share of dt that an instant lasts, where the state right after a switch is sought."""
@@ -31,6 +33,8 @@ _MOST_CUTS = 20
 """Events that are located within one step; what switches more often goes to the end of the step in one piece."""
 _KEPT = 64
 """Problems of other step lengths that are kept in memory."""
+_CHANGED_IN_PLACE = ("status", "_before")
+"""What a march changes in its place; all else of its state is replaced."""
 
 
 class Past(NamedTuple):
@@ -288,6 +292,10 @@ class March:
         """Energy that is stored now [J]."""
         return self._energy(self.u, self.q)
 
+    def at_end_of_step(self) -> bool:
+        """Whether the state is that of the end of the last step: nothing has moved or jumped since."""
+        return self.t == self.k * self.dt and self._settled_at < self.t
+
     # Steps
 
     def begin(self) -> None:
@@ -303,7 +311,24 @@ class March:
         self.book.work.largest_store = self._energy(self.u, self.q)
 
     def advance(self, steps: int) -> None:
-        """March to the end of step number `steps`, or a part of the way there."""
+        """March to the end of step number `steps`, or a part of the way there.
+
+        Signals take effect at once, and whatever ends the part early leaves state and book as they were before it; only
+        a step without a solution leaves them where it was reached.
+        """
+        before, book = copy.copy(vars(self)), self.book.mark()
+        before |= {name: copy.copy(before[name]) for name in _CHANGED_IN_PLACE}
+        try:
+            with opened():
+                self._advance(steps)
+        except Stopped:
+            raise
+        except BaseException:
+            vars(self).update(before)
+            self.book.back_to(book)
+            raise
+
+    def _advance(self, steps: int) -> None:
         dt = self.dt
         end_of_step = (self.k + 1) * dt
         on_grid = abs(self.t - self.k * dt) <= CLOSENESS * dt

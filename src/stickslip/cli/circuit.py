@@ -10,6 +10,7 @@ from typing import Any
 import typer
 
 from stickslip.cli.output import print_json
+from stickslip.interrupts import uninterrupted
 from stickslip.io.printable import printable
 
 _TAKEN = ("theta", "every")
@@ -38,10 +39,11 @@ def run_circuit(
     given = {**times, **{key: method[key] for key in _TAKEN}}
     options = {**model.options, **{key: value for key, value in given.items() if value is not None}}
     _check_files(files)
-    run = model.circuit.simulate(progress=False if quiet else None, **options)
     made = {}
-    if files.out is not None:
-        made["out"] = str(run.save(files.out, overwrite=files.overwrite))
+    with uninterrupted():  # Ctrl-C ends the march; what it has computed is written nevertheless
+        run = model.circuit.simulate(progress=False if quiet else None, **options)
+        if files.out is not None:
+            made["out"] = str(run.save(files.out, overwrite=files.overwrite))
     if files.plot is not None:
         from stickslip.figures import style
 

@@ -19,7 +19,6 @@ import http.server
 import io
 import json
 import re
-import select
 import socket
 import threading
 import time
@@ -29,6 +28,7 @@ from http import HTTPStatus
 from typing import Any
 
 from stickslip.page.document import page
+from stickslip.page.process import readable
 from stickslip.page.service import Service, as_json
 from stickslip.page.workers import Workers
 
@@ -142,6 +142,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     server: Server
     protocol_version = "HTTP/1.1"
+    default_request_version = "HTTP/1.0"  # every answer has a status, also that to a line that is no request
     server_version = "stickslip"
     sys_version = ""
     timeout = TIMEOUT
@@ -177,7 +178,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if path == "/api/library":
             return _json(self.server.service.catalogue())
         if path == "/api/system":
-            return _json(self.server.service.describe(urllib.parse.unquote(query)[:200]))
+            return self._computed(path, {"system": urllib.parse.unquote(query)[:200]}), "application/json"
         raise Refused(HTTPStatus.NOT_FOUND, "there is no such page here.")
 
     def _post(self) -> tuple[bytes, str]:
@@ -191,8 +192,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             request = json.loads(body.decode("utf-8"), parse_constant=_no_constant)
         except (ValueError, RecursionError):
             raise Refused(HTTPStatus.BAD_REQUEST, "the request is not JSON.") from None
+        return self._computed(self.path, request), kinds[self.path]
+
+    def _computed(self, path: str, request: Any) -> bytes:
         self.server.works(self.connection)
-        return self.server.workers.answer(self.path, request, self._gone), kinds[self.path]
+        return self.server.workers.answer(path, request, self._gone)
 
     def _require_frame(self) -> None:
         """Refuse a request whose end two readers could see in different places; what follows it is not read."""
@@ -226,8 +230,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def _gone(self) -> bool:
         """Whether the client has closed its side: nobody waits for the answer."""
         try:
-            waiting, _, _ = select.select([self.connection], [], [], 0.0)
-            return bool(waiting) and self.connection.recv(1, socket.MSG_PEEK) == b""
+            return readable(self.connection, 0.0) and self.connection.recv(1, socket.MSG_PEEK) == b""
         except (OSError, ValueError):
             return True
 

@@ -87,8 +87,17 @@ class Service:
             "stepper": entry.stepper,
         }
 
+    def required(self, request: Any) -> str:
+        """Name of the system that a request asks for; ValueError where it names none that there is."""
+        name, _ = _checked(request)
+        if name not in self.files:
+            self._entry(name)
+        return name
+
     def answer(self, path: str, request: Any, gone: Callable[[], bool] = _present) -> bytes:
-        """What is sent back for a request to `/api/run` or `/api/export`."""
+        """What is sent back for a request to `/api/system`, `/api/run` or `/api/export`."""
+        if path == "/api/system":
+            return as_json(self.describe(request["system"]))
         return self.export(request, gone) if path == "/api/export" else as_json(self.run(request, gone))
 
     def run(self, request: Any, gone: Callable[[], bool] = _present) -> dict[str, Any]:

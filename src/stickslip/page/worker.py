@@ -1,4 +1,4 @@
-"""A process that computes runs for the page, one at a time; `workers` starts it and may end it at any moment.
+"""A process that computes runs for the page, one at a time; the server may end it at any moment.
 
 Requests come in as lines of JSON: first what the server serves, then `{"number", "path", "request"}`, and
 `{"stop": number}` where nobody waits for a run any more.  Frames go out: a letter, a length, and bytes of
@@ -8,7 +8,9 @@ that length.  When the input ends, whoever asked is gone, and so is this process
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
+import gc
 import json
 import os
 import queue
@@ -26,6 +28,8 @@ PREPARES, RUNS, COMPILES = b"P", b"R", b"C"
 """Letters of frames that say what is being done from now on."""
 READY = b"M"
 """Letter of the frame that asks for the next request; it holds the memory of this process in bytes."""
+BORN = b"B"
+"""Letter of the first frame of a forked process: its number in place of a length, with a descriptor of the process."""
 HEADER = struct.Struct("<cI")
 
 
@@ -65,8 +69,9 @@ class Worker:
         services.compiling.begins = lambda: self.send(COMPILES)
         services.compiling.ends = lambda: self.send(self._phase)
         service = services.Service(settings["first"], [Path(path) for path in settings["files"]], tell=self._runs)
-        _warm_up()
+        warm_up()
         while True:
+            _tidy()
             self.send(READY, str(_memory()).encode())
             message = self._requests.get()
             self._enter(PREPARES)
@@ -95,9 +100,11 @@ def _one_line(error: Exception) -> bytes:
     return " ".join(str(error).split()).encode()
 
 
-def _warm_up() -> None:
+@functools.cache
+def warm_up() -> None:
     """Import what the first run would, and begin with machine code, which takes 40 MB once."""
     from stickslip import library
+    from stickslip.page import service  # noqa: F401
     from stickslip.page.payload import payload
     from stickslip.projections import project_interval
 
@@ -106,10 +113,18 @@ def _warm_up() -> None:
     payload(ball.simulate(dt=0.01, t_end=0.02, engine="reference"), ball)
 
 
+def _tidy() -> None:
+    """Give memory back that the last run needed: what is left is what the next one finds ready."""
+    gc.collect()
+    with contextlib.suppress(OSError, AttributeError):  # of glibc alone
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 def _memory() -> int:
-    """Memory of this process in bytes, where Linux tells; else its largest, else 0."""
+    """Memory in bytes that this process has for itself, where Linux tells; else its largest, else 0."""
     with contextlib.suppress(OSError):
-        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        lines = Path("/proc/self/smaps_rollup").read_text(encoding="ascii").splitlines()
+        return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Private_"))
     try:
         import resource
     except ImportError:

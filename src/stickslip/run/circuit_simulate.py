@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from stickslip.circuits.run import (
     Table,
 )
 from stickslip.cost import require_memory
+from stickslip.interrupts import opened, uninterrupted
 from stickslip.lcp.problems import checked_count, checked_tolerance
 from stickslip.run.progress import progress_bar
 
@@ -55,20 +57,30 @@ def simulate_circuit(
         book, lambda u, q, volts: StateProbe(circuit, net, u, q, volts), dt=float(dt), theta=rule,
         tol=checked_tolerance(tol), locate=locate, every=every,
     )  # fmt: skip
-    status, begin = "finished", time.perf_counter()
-    with progress_bar(progress, circuit.name, steps) as advance:
+    begin = time.perf_counter()
+    with uninterrupted():
         try:
-            march.begin()
-            while march.k < steps:
-                march.advance(steps)
-                advance(march.k)
+            with opened():
+                march.begin()
         except Stopped as stop:
-            status = str(stop)
-        except KeyboardInterrupt:
-            status = f"interrupted at t = {march.t:.9g} s"
-    if book.row == 0:
-        raise ValueError(f"the circuit has no consistent start: {status}.")
-    return _result(circuit, march, steps, status, time.perf_counter() - begin)
+            raise ValueError(f"the circuit has no consistent start: {stop}.") from None
+        with progress_bar(progress, circuit.name, steps) as advance:
+            status = _marched(march, steps, advance)
+        return _result(circuit, march, steps, status, time.perf_counter() - begin)
+
+
+def _marched(march: March, steps: int, advance: Callable[[int], None]) -> str:
+    """March to the end; "finished", or where and why it ended early."""
+    try:
+        while march.k < steps:
+            march.advance(steps)
+            with opened():
+                advance(march.k)
+    except Stopped as stop:
+        return str(stop)
+    except KeyboardInterrupt:
+        return f"interrupted at t = {march.t:.9g} s"
+    return "finished"
 
 
 def _steps(dt: Any, t_end: Any) -> int:
@@ -198,7 +210,8 @@ def _jumps(march: March, elements: list[Element]) -> Table:
 def _energy_book(march: March, energy: CircuitEnergies) -> dict[str, float]:
     w = march.book.work
     start = march.start_energy
-    end = float(energy.total[-1]) if march.k % march.every == 0 else march.present_energy()
+    at_record = march.at_end_of_step() and march.k % march.every == 0
+    end = float(energy.total[-1]) if at_record else march.present_energy()
     rule = w.ideal - w.damping
     explained = w.sources - w.resistors - w.thresholds - w.jumps + rule
     return {

@@ -16,6 +16,12 @@ from stickslip.io.models.layout import checked_content
 from stickslip.io.models.toml_text import ModelError, key_lines, read_toml
 
 KIND = "circuit"
+MOST_ELEMENTS, MOST_FORMULAS, MOST_CHARACTERS = 300, 40, 1500
+"""Elements of a file, formulas in it, and characters of these together: what is read within a second.
+
+`ss.Circuit` has no such limit.
+"""
+_FORMULAS = ("voltage", "current", "closed", "fired")
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,7 @@ def read_circuit(path: str | Path) -> CircuitModel:
     """
     content, text = read_toml(path)
     place = Place(str(path), key_lines(text))
+    _require_size(content, place)
     checked = checked_content(content, place)
     circuit = Circuit(checked["name"])
     for name, values in checked["elements"].items():
@@ -62,8 +69,23 @@ def read_circuit(path: str | Path) -> CircuitModel:
     return CircuitModel(circuit, {key: value for key, value in checked["run"].items() if value is not None})
 
 
+def _require_size(content: dict[str, Any], place: Place) -> None:
+    """Refuse a file of which the network, or the formulas, would take long."""
+    elements = content.get("elements")
+    tables = list(elements.values()) if isinstance(elements, dict) else []
+    values = [table.get(key) for table in tables if isinstance(table, dict) for key in _FORMULAS]
+    formulas = [value for value in values if isinstance(value, str)]
+    for count, most, what in (
+        (len(tables), MOST_ELEMENTS, "elements"),
+        (len(formulas), MOST_FORMULAS, "formulas"),
+        (sum(map(len, formulas)), MOST_CHARACTERS, "characters of formulas"),
+    ):
+        if count > most:
+            raise place.at("elements").error(f"a file may have {most} {what}, got {count}; ss.Circuit takes more")
+
+
 def _add(circuit: Circuit, kind: str, name: str, values: dict[str, Any], place: Place) -> None:
-    for key in ("voltage", "current", "closed", "fired"):
+    for key in _FORMULAS:
         try:
             if isinstance(values.get(key), str):
                 values[key] = parse(values[key], {"t": sp.Symbol("t")}).expression

@@ -1,0 +1,106 @@
+"""The process from which those that compute runs are forked: all modules are imported here, and nothing is computed.
+
+Whoever asks sends one end of a pair of sockets for each child; the child works with it (`Worker`).  Memory of the
+modules is shared by all children, and a child is there in milliseconds.  No thread is ever started here: no lock can be
+held by another thread at a fork.  In quiet moments this process derives the systems of the library, one at a time.
+When its input ends, whoever asked is gone, and so are this process and all its children, whatever they compute.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import select
+import signal
+import socket
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+
+from stickslip.page.worker import BORN, HEADER, Worker, warm_up
+
+_REAP = 1.0  # seconds between two looks for children that have ended
+
+
+class Mother:
+    """The loop of the process."""
+
+    def __init__(self, asked: socket.socket) -> None:
+        self._asked = asked
+        self._children: set[int] = set()
+
+    def serve(self) -> None:
+        """Fork a child for each end of a pair of sockets that comes in."""
+        lessons = _lessons()
+        lesson = next(lessons, None)
+        waiting = select.poll()
+        waiting.register(self._asked, select.POLLIN)
+        while True:
+            came = waiting.poll(_REAP * 1e3 if lesson is None else 0.0)
+            self._reap()
+            if came:
+                _, ends, _, _ = socket.recv_fds(self._asked, 1, 1)
+                if not ends:
+                    return self._end()
+                self._bear(ends[0])
+            elif lesson is not None:
+                with contextlib.suppress(Exception):  # what fails here fails in the child as well, which says so
+                    lesson()
+                lesson = next(lessons, None)
+
+    def _bear(self, end: int) -> None:
+        gc.freeze()  # objects of this process are never looked at by the collector of a child, and stay shared
+        try:
+            child = os.fork()
+        except OSError:  # too many processes, too little memory: the end is closed, and that tells
+            os.close(end)
+            return
+        if child:
+            os.close(end)
+            self._children.add(child)
+            return
+        try:
+            self._asked.close()
+            os.dup2(os.open(os.devnull, os.O_RDONLY), sys.stdin.fileno())
+            gc.enable()
+            connection = socket.socket(fileno=end)
+            socket.send_fds(connection, [HEADER.pack(BORN, os.getpid())], [os.pidfd_open(os.getpid())])
+            Worker(connection.makefile("rb"), connection.makefile("wb")).work()
+        finally:
+            os._exit(1)
+
+    def _reap(self) -> None:
+        """Let go of the numbers of children that have ended; until then nobody else gets them."""
+        for child in list(self._children):
+            if os.waitpid(child, os.WNOHANG)[0]:
+                self._children.remove(child)
+
+    def _end(self) -> None:
+        for child in self._children:
+            os.kill(child, signal.SIGKILL)
+
+
+def _lessons() -> Iterator[Callable[[], object]]:
+    """What all children will need, in small pieces."""
+    yield _scenes
+    from stickslip.page.entries import LibraryEntry, entry_names
+
+    for name in entry_names():
+        yield lambda name=name: LibraryEntry(name).scenario  # type: ignore[misc]
+
+
+def _scenes() -> None:
+    from stickslip.scenes import engine  # noqa: F401
+
+
+def main() -> None:
+    """Take requests from this process's input, which is a socket; nothing may write to its output."""
+    gc.disable()
+    warnings.simplefilter("ignore")  # those of a run are caught and sent with it
+    warm_up()
+    Mother(socket.socket(fileno=os.dup(sys.stdin.fileno()))).serve()
+
+
+if __name__ == "__main__":
+    main()
