@@ -220,15 +220,23 @@ class Program:
 
 
 def programs(seed: int, count: int):  # type: ignore[no-untyped-def]
-    """`count` random kernels of one module: (kernel, source) each."""
+    """`count` random kernels of one module, as (kernel, source) each, and the kernel `chosen` that runs one of them.
+
+    `chosen` (x, A, k, n, which, floats, whole) writes the results of program `which` into two arrays.  LLVM builds one
+    module for all programs then, in which they share sines and the like: less than half the time of a module for each.
+    """
     names = [f"program_{seed + number}" for number in range(count)]
     sources = [Program(seed + number, name).source for number, name in enumerate(names)]
-    text = HEAD.format(inline=seed % 2 == 0) + "\n\n".join(sources)
+    results = ", ".join([f"floats[{k}]" for k in range(len(FLOATS))] + [f"whole[{k}]" for k in range(len(WHOLE))])
+    chosen = ["@kernel", "def chosen(x, A, k, n, which, floats, whole):"]
+    for number, name in enumerate(names):
+        chosen += [f"    if which == {number}:", f"        {results} = {name}(x, A, k, n)"]
+    text = HEAD.format(inline=random.Random(seed).random() < 0.5) + "\n\n".join([*sources, "\n".join(chosen) + "\n"])
     file = f"<random programs {seed}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     module: dict[str, object] = {}
     exec(compile(text, file, "exec"), module)
-    return [(module[name], source) for name, source in zip(names, sources, strict=True)]
+    return [(module[name], source) for name, source in zip(names, sources, strict=True)], module["chosen"]
 
 
 def arguments(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
