@@ -2,7 +2,7 @@
 
 A program has float names a..d, whole names i..l, arrays x (5,) and A (3, 4) of floats and k (4,) of whole numbers.
 Whole numbers are kept small, since those of Python do not wrap around; divisors of floats come from arrays, since
-Python raises where NumPy gives an infinite value.
+Python raises where NumPy gives an infinite value.  Nothing reads the sign of what is not a number: no rule gives it.
 """
 
 import linecache
@@ -148,6 +148,7 @@ class Program:
         if depth == 0 or draw.random() < 0.2:
             return draw.choice([*FLOATS, *FLOATS, self.element(), "1.5", "-0.25", "1e-3"])
         left, right = self.number(depth - 1), self.number(depth - 1)
+        sign = draw.choice(FLOATS)
         return draw.choice(
             [
                 f"({left} + {right})",
@@ -167,7 +168,7 @@ class Program:
                 f"min({left}, {right})",
                 f"math.sqrt(abs({left}))",
                 f"math.atan({left})",
-                f"math.copysign({left}, {right})",
+                f"math.copysign({left}, {sign} if {sign} == {sign} else 1.0)",
                 f"({left} if {self.condition(depth - 1)} else {right})",
                 f"({self.whole(depth - 1)}) * {left}",
                 f"float({self.whole(depth - 1)})",
