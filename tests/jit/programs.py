@@ -2,7 +2,8 @@
 
 A program has float names a..d, whole names i..l, arrays x (5,) and A (3, 4) of floats and k (4,) of whole numbers.
 Whole numbers are kept small, since those of Python do not wrap around; divisors of floats come from arrays, since
-Python raises where NumPy gives an infinite value.  Nothing reads the sign of what is not a number: no rule gives it.
+Python raises where NumPy gives an infinite value.  Nothing reads the sign of what is not a number, nor
+that of a zero chosen among zeros of both signs (0.0 is added): no rule gives them.
 """
 
 import linecache
@@ -117,11 +118,16 @@ class Program:
         draw, name, row = self.draw, f"y{len(self.lines)}", draw_row(self.draw)
         u, v = draw.sample(FLOATS, 2)
         texts = [
-            [f"{name} = np.zeros(3)", f"{name}[1:] = x[:2]", f"{name}[0] = {self.number(2)}", f"{u} = {name}.max()"],
+            [
+                f"{name} = np.zeros(3)",
+                f"{name}[1:] = x[:2]",
+                f"{name}[0] = {self.number(2)}",
+                f"{u} = {name}.max() + 0.0",
+            ],
             [f"{name} = {row} {draw.choice(['+', '-', '*'])} {draw_row(draw)}", f"{u} = {name}[{draw.randrange(4)}]"],
-            [f"{name} = {row} if {self.condition(1)} else {draw_row(draw)}", f"{u} = {name}[2] - {name}.min()"],
+            [f"{name} = {row} if {self.condition(1)} else {draw_row(draw)}", f"{u} = {name}[2] - ({name}.min() + 0.0)"],
             [f"{name} = np.array([{u}, {self.number(1)}, {v}])", f"{v} = {name}[0] * {name}[1]"],
-            [f"{name} = A.reshape({draw.choice(['2, 6', '-1', '4, -1', '6, 2'])}).copy()", f"{u} = {name}.max()"],
+            [f"{name} = A.reshape({draw.choice(['2, 6', '-1', '4, -1', '6, 2'])}).copy()", f"{u} = {name}.max() + 0.0"],
             [
                 f"{name} = ({u}, ({self.number(1)}, {v}))",
                 f"{u}, {v} = {name}[1]",
@@ -160,7 +166,7 @@ class Program:
                 f"math.{draw.choice(FUNCTIONS)}({left})",
                 f"math.atan2({left}, {right})",
                 f"math.pow(abs({left}), {draw.choice(['0.5', '1.5', right])})",
-                f"np.{draw.choice(['maximum', 'minimum'])}({left}, {right})",
+                f"(np.{draw.choice(['maximum', 'minimum'])}({left}, {right}) + 0.0)",
                 f"np.sign({left})",
                 f"-{left}" if not left.startswith("-") else left,
                 f"abs({left})",
