@@ -2,7 +2,8 @@
 
 A program has float names a..d, whole names i..l, arrays x (5,) and A (3, 4) of floats and k (4,) of whole numbers.
 Whole numbers are kept small, since those of Python do not wrap around; divisors of floats come from arrays, since
-Python raises where NumPy gives an infinite value.
+Python raises where NumPy gives an infinite value.  Nothing reads the sign of what is not a number, nor
+that of a zero chosen among zeros of both signs (0.0 is added): no rule gives them.
 """
 
 import linecache
@@ -117,11 +118,16 @@ class Program:
         draw, name, row = self.draw, f"y{len(self.lines)}", draw_row(self.draw)
         u, v = draw.sample(FLOATS, 2)
         texts = [
-            [f"{name} = np.zeros(3)", f"{name}[1:] = x[:2]", f"{name}[0] = {self.number(2)}", f"{u} = {name}.max()"],
+            [
+                f"{name} = np.zeros(3)",
+                f"{name}[1:] = x[:2]",
+                f"{name}[0] = {self.number(2)}",
+                f"{u} = {name}.max() + 0.0",
+            ],
             [f"{name} = {row} {draw.choice(['+', '-', '*'])} {draw_row(draw)}", f"{u} = {name}[{draw.randrange(4)}]"],
-            [f"{name} = {row} if {self.condition(1)} else {draw_row(draw)}", f"{u} = {name}[2] - {name}.min()"],
+            [f"{name} = {row} if {self.condition(1)} else {draw_row(draw)}", f"{u} = {name}[2] - ({name}.min() + 0.0)"],
             [f"{name} = np.array([{u}, {self.number(1)}, {v}])", f"{v} = {name}[0] * {name}[1]"],
-            [f"{name} = A.reshape({draw.choice(['2, 6', '-1', '4, -1', '6, 2'])}).copy()", f"{u} = {name}.max()"],
+            [f"{name} = A.reshape({draw.choice(['2, 6', '-1', '4, -1', '6, 2'])}).copy()", f"{u} = {name}.max() + 0.0"],
             [
                 f"{name} = ({u}, ({self.number(1)}, {v}))",
                 f"{u}, {v} = {name}[1]",
@@ -148,6 +154,7 @@ class Program:
         if depth == 0 or draw.random() < 0.2:
             return draw.choice([*FLOATS, *FLOATS, self.element(), "1.5", "-0.25", "1e-3"])
         left, right = self.number(depth - 1), self.number(depth - 1)
+        sign = draw.choice(FLOATS)
         return draw.choice(
             [
                 f"({left} + {right})",
@@ -159,7 +166,7 @@ class Program:
                 f"math.{draw.choice(FUNCTIONS)}({left})",
                 f"math.atan2({left}, {right})",
                 f"math.pow(abs({left}), {draw.choice(['0.5', '1.5', right])})",
-                f"np.{draw.choice(['maximum', 'minimum'])}({left}, {right})",
+                f"(np.{draw.choice(['maximum', 'minimum'])}({left}, {right}) + 0.0)",
                 f"np.sign({left})",
                 f"-{left}" if not left.startswith("-") else left,
                 f"abs({left})",
@@ -167,7 +174,7 @@ class Program:
                 f"min({left}, {right})",
                 f"math.sqrt(abs({left}))",
                 f"math.atan({left})",
-                f"math.copysign({left}, {right})",
+                f"math.copysign({left}, {sign} if {sign} == {sign} else 1.0)",
                 f"({left} if {self.condition(depth - 1)} else {right})",
                 f"({self.whole(depth - 1)}) * {left}",
                 f"float({self.whole(depth - 1)})",
@@ -220,15 +227,23 @@ class Program:
 
 
 def programs(seed: int, count: int):  # type: ignore[no-untyped-def]
-    """`count` random kernels of one module: (kernel, source) each."""
+    """`count` random kernels of one module, as (kernel, source) each, and the kernel `chosen` that runs one of them.
+
+    `chosen` (x, A, k, n, which, floats, whole) writes the results of program `which` into two arrays.  LLVM builds one
+    module for all programs then, in which they share sines and the like: less than half the time of a module for each.
+    """
     names = [f"program_{seed + number}" for number in range(count)]
     sources = [Program(seed + number, name).source for number, name in enumerate(names)]
-    text = HEAD.format(inline=seed % 2 == 0) + "\n\n".join(sources)
+    results = ", ".join([f"floats[{k}]" for k in range(len(FLOATS))] + [f"whole[{k}]" for k in range(len(WHOLE))])
+    chosen = ["@kernel", "def chosen(x, A, k, n, which, floats, whole):"]
+    for number, name in enumerate(names):
+        chosen += [f"    if which == {number}:", f"        {results} = {name}(x, A, k, n)"]
+    text = HEAD.format(inline=random.Random(seed).random() < 0.5) + "\n\n".join([*sources, "\n".join(chosen) + "\n"])
     file = f"<random programs {seed}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     module: dict[str, object] = {}
     exec(compile(text, file, "exec"), module)
-    return [(module[name], source) for name, source in zip(names, sources, strict=True)]
+    return [(module[name], source) for name, source in zip(names, sources, strict=True)], module["chosen"]
 
 
 def arguments(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:

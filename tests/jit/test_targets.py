@@ -1,5 +1,6 @@
 """One text for every target: what LLVM makes of it for processors and cards that are not here."""
 
+import math
 import re
 import struct
 import tomllib
@@ -12,6 +13,7 @@ import pytest
 from stickslip import library
 from stickslip.jit import Kernel, KernelError, cpu, gpu, kernel
 from stickslip.jit.cpu import Target
+from stickslip.jit.marks import tight
 from stickslip.mechanisms.generate import compiled_module
 from tests.jit.test_web import every_function
 
@@ -118,6 +120,32 @@ def powers_and_remainders(a, b):
 def test_powers_and_remainders_on_a_card():
     written, _ = gpu.text(powers_and_remainders, (x, 0.3))
     assert "@pow." in written and "@fmod." in written and "frem" not in written and "llvm.pow" not in written
+
+
+@kernel(inline=True)
+def force_of(x):
+    return x[0] * math.sin(x[1])
+
+
+@kernel
+def force_and_direction(x, a):
+    x[0] = force_of(x)
+    if x[0] > 0.5:
+        x[2] = a * math.sin(x[1])
+
+
+@tight
+def in_place(x):
+    x[0] = force_of(x)
+
+
+def test_a_card_calls_a_sine_once_for_all_that_need_it():
+    """Forces, directions and sizes of a step take the sine of one angle; a loop marked `tight` has its own in place."""
+    written = gpu.text(force_and_direction, (np.zeros(3), 2.0))[0]
+    assert len(re.findall(r"call .*@sin\.", written)) == 2
+    ptx = gpu.build(written, gpu.target(90))
+    assert len(re.findall(r"call.*\bsin_", ptx)) == 1
+    assert "@sin." not in gpu.text(in_place, (np.zeros(3),))[0]
 
 
 def test_cards_and_arguments_that_are_refused():

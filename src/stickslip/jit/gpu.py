@@ -98,7 +98,7 @@ def text(kernel: Kernel, samples: Sequence[Any], out_of_line: Sequence[str] = ()
 
     `out_of_line` names kernels that are seldom called, in this program.
     """
-    program = Program(short_loops=True, whole=True, out_of_line=out_of_line)
+    program = Program(short_loops=True, whole=True, out_of_line=out_of_line, shared=mathematics.SHARED)
     program.module.on_card, program.module.longest_unrolled = True, LONGEST_UNROLLED
     writer = Writer(program.module)
     parameters: list[str] = []
@@ -134,7 +134,8 @@ def _with_hints(written: str, rare: Sequence[str]) -> str:
     """The text with words for LLVM on what to write in place of its calls.
 
     All that the launched kernel calls is, and what that calls: its arrays can then live in registers.  What is rare is
-    not.
+    not.  Sines are not: a step needs them for its forces, its directions and the sizes of its gaps, and one call serves
+    all three.
     """
     texts = {
         found[1]: found[0]
@@ -150,7 +151,10 @@ def _with_hints(written: str, rare: Sequence[str]) -> str:
 
     def hint(head: re.Match[str]) -> str:
         name = head[2]
-        word = "noinline" if name.split(".")[0] in rare else "alwaysinline" if name in called else ""
+        base = name.split(".")[0]
+        word = "noinline" if base in rare else "alwaysinline" if name in called else ""
+        if base in mathematics.SHARED:
+            word = "noinline willreturn memory(none)"
         return f"{head[1]} {word} {{" if word else head[0]
 
     return re.sub(r"^(define internal [^\n@]*@([\w.]+)\([^\n]*\) nounwind) \{", hint, written, flags=re.MULTILINE)

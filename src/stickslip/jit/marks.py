@@ -13,7 +13,7 @@ from stickslip.jit.mathematics import sincos
 from stickslip.jit.values import Constant, Scalar, Value
 from stickslip.jit.writer import Writer
 
-__all__ = ["dev", "entry", "float64", "heap_array", "int64", "local_array", "part", "rare", "rarely", "sincos"]
+__all__ = ["dev", "entry", "float64", "heap_array", "int64", "local_array", "part", "rare", "rarely", "sincos", "tight"]
 
 float64, int64 = np.float64, np.int64
 
@@ -21,6 +21,13 @@ float64, int64 = np.float64, np.int64
 def dev(function: Callable[..., Any]) -> Kernel:
     """A function that only other kernels call, written in place of its calls: small arrays can live in registers."""
     return Kernel(function, inline=True)
+
+
+def tight(function: Callable[..., Any]) -> Kernel:
+    """A loop that only other kernels run, in place, with all its sines in place: its numbers stay in registers."""
+    made = Kernel(function, inline=True)
+    made.without_calls = True
+    return made
 
 
 def part(function: Callable[..., Any]) -> Kernel:

@@ -26,6 +26,10 @@ class Callee(Protocol):
         """Sums in it may be reordered."""
 
     @property
+    def without_calls(self) -> bool:
+        """All that it calls and that may be written in place is, on a card as well."""
+
+    @property
     def apart(self) -> bool:
         """Whether the function has machine code of its own."""
 
@@ -41,6 +45,7 @@ class Adopted:
     inline: bool = False
     reorder_sums: bool = False
     apart: bool = False
+    without_calls: bool = False
 
 
 def as_callee(function: Any) -> Callee | None:

@@ -55,6 +55,8 @@ class Program:
     whole : kernels marked `apart` become functions of the module as well: nothing outside it is called.
     out_of_line : names of kernels that work on copies of the arrays they are given: the arrays themselves have no
         address then, and may live in registers around the call.
+    shared : names of kernels marked `inline` that become functions of the module nevertheless, and change no array:
+        LLVM does a call once where it finds several with equal arguments.
     """
 
     def __init__(
@@ -63,8 +65,9 @@ class Program:
         *,
         whole: bool = False,
         out_of_line: Collection[str] = (),
+        shared: Collection[str] = (),
     ) -> None:
-        self.module, self.out_of_line = Module(short_loops), out_of_line
+        self.module, self.out_of_line, self.shared = Module(short_loops), out_of_line, shared
         self.whole = whole
         self.units: dict[str, units.Unit] = {}  # that the module calls, by name
         self._made: dict[Any, Made] = {}
@@ -169,9 +172,13 @@ def unit_of(callee: Callee, arguments: tuple[Value, ...]) -> units.Unit:
 
 
 class Body(Turns):
-    """Writes kernels into one LLVM function; `heap` has the slots that the function frees at its end."""
+    """Writes kernels into one LLVM function.
+
+    heap : slots that the function frees at its end.  without_calls : a kernel is written that asks for it.
+    """
 
     heap: list[str]
+    without_calls = False
 
     def outermost(self, callee: Callee, arguments: tuple[Value, ...]) -> Value:
         """Write a kernel, or the call of its unit, as all that a function does."""
@@ -189,7 +196,8 @@ class Body(Turns):
             raise KernelError(
                 f"{callee.python.__name__} takes {len(source.parameters)} arguments, got {len(arguments)}."
             )
-        writer, outer, sums = self.writer, self.scope, self.writer.reorder_sums
+        writer, outer, sums, calls = self.writer, self.scope, self.writer.reorder_sums, self.without_calls
+        self.without_calls = calls or callee.without_calls
         self.scope = Scope(source, {}, writer.label())
         writer.reorder_sums = callee.reorder_sums
         for name, argument in zip(source.parameters, arguments, strict=True):
@@ -205,7 +213,7 @@ class Body(Turns):
         result = scope.result
         if scope.result_slots is not None:
             result = nested(iter([self.load(slot) for slot in scope.result_slots]), scope.nesting)
-        self.scope, writer.reorder_sums = outer, sums
+        self.scope, writer.reorder_sums, self.without_calls = outer, sums, calls
         if outer is None:
             self.heap = scope.heap  # `passing.returned` frees it
         elif scope.heap and result is not None and _has_memory(result):
@@ -217,7 +225,7 @@ class Body(Turns):
 
     def call(self, callee: Callee, arguments: tuple[Value, ...]) -> Value:
         """Call a kernel, in place or as a function of the module."""
-        if callee.inline:
+        if callee.inline and (self.without_calls or callee.python.__name__ not in self.program.shared):
             return self.inline(callee, arguments)
         if callee.apart:
             arguments = tuple(passing.loose(argument) for argument in arguments)

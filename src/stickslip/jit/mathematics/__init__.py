@@ -19,7 +19,7 @@ from stickslip.jit.mathematics.logarithms import acosh, asinh, atanh, log, log1p
 from stickslip.jit.mathematics.remainders import fmod, frexp, ldexp
 from stickslip.jit.mathematics.sines import cos, reduced_exactly, sin, sincos, tan
 
-__all__ = ["KERNELS", "RARE", "sincos"]
+__all__ = ["KERNELS", "RARE", "SHARED", "sincos"]
 
 KERNELS: tuple[Kernel, ...] = (
     sin, cos, tan, asin, acos, atan, atan2, hypot, exp, expm1, sinh, cosh, tanh, log, log1p, log2, log10, pow,
@@ -28,6 +28,8 @@ KERNELS: tuple[Kernel, ...] = (
 """Kernels with the names of those functions of `math` whose place they take."""
 RARE = (reduced_exactly.python.__name__,)
 """Kernels that are seldom called: they must not crowd the code around their calls."""
+SHARED = tuple(kernel.python.__name__ for kernel in (sin, cos, sincos))
+"""Kernels that a card calls, though a processor has them in place: one call serves all that need its result."""
 EXACT = (fmod, frexp, ldexp)
 for kernel in KERNELS:
     table = OWN_OF_EXACT if kernel in EXACT else OWN

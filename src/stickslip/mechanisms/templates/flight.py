@@ -6,7 +6,7 @@ while one of the others does one with contacts.
 """
 
 from stickslip.codes import CYCLE, FALLS, PHASE, PHASES, RISES
-from stickslip.jit.marks import dev, float64, int64, local_array
+from stickslip.jit.marks import dev, float64, int64, local_array, tight
 from stickslip.lcp.linear import ldl_factor
 from stickslip.mechanisms.templates.mass import bounded, free_velocity
 from stickslip.mechanisms.templates.model import EXTREMES, MASS_CONSTANT, N_CONTACTS, N_DOF, SECTION, STAYS, dynamics
@@ -101,7 +101,7 @@ def goes_on(run, watch, motion, step, number, due):
     return True
 
 
-@dev
+@tight
 def fly(m, first_step, most):
     """Do up to `most` steps in place, as long as no contact closes and the section is not passed; return how many."""
     run = m.run
