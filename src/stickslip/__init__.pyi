@@ -91,6 +91,9 @@ from stickslip.papers.sweeping import sweeping_process as sweeping_process
 from stickslip.request import Checks as Checks
 from stickslip.request import Records as Records
 from stickslip.run.simulate import simulate as simulate
+from stickslip.run.simulator import Simulator as Simulator
+from stickslip.run.simulator import Snapshot as Snapshot
+from stickslip.run.simulator import StepError as StepError
 from stickslip.scenario import Scenario as Scenario
 from stickslip.scenes import shapes as shapes
 from stickslip.scenes.scene import Scene as Scene

@@ -6,6 +6,7 @@ Both take and update the same `Memory` and write the same records, so that one c
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,6 +16,7 @@ from stickslip import codes
 from stickslip.checks import Array
 from stickslip.contact.planar import PlanarSolver
 from stickslip.engine import Block, Engine, Measured, Memory, Seen, beyond_bounds
+from stickslip.jit.kernel import plain
 from stickslip.laws import ImpactLaw
 from stickslip.mechanisms import reasons
 from stickslip.mechanisms.bounds import Bounds
@@ -135,12 +137,22 @@ class Compiled(MechanismEngine):
         return int(status)
 
     def _call(self, memory: Memory, n_steps: int, block: Block) -> tuple[int, int]:
+        arguments = self._arguments(memory, n_steps, block)
+        status, done, block.n_events, block.records = self.module.march(*arguments)
+        return status, done
+
+    def _arguments(self, memory: Memory, n_steps: int, block: Block) -> tuple[Any, ...]:
+        """What the kernel takes; its arrays are those of the state and of the block."""
         sweeps, tol = self.solver.max_iterations or 10_000, float(self.solver.tol)
         run = Run(memory.p, memory.t0, memory.dt, sweeps, tol)
         kept = Kept(*(getattr(memory, name) for name in Kept._fields))
         records = Records(block.q, block.u, block.impulse, block.state, block.events)
-        status, done, block.n_events, block.records = self.module.march(run, kept, records, n_steps, block.every)
-        return status, done
+        return run, kept, records, n_steps, block.every
+
+    def single(self, memory: Memory, block: Block) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """The kernel and its arguments for one step; it returns status, steps done, events and records."""
+        arguments = tuple(map(plain, self._arguments(memory, 1, block)))
+        return self.module.march.version(*arguments), arguments
 
     def measure(self, memory: Memory, t: Array, q: Array, u: Array) -> Measured:
         gaps, energies = np.empty((len(t), self.system.n_contacts)), np.empty((len(t), 2))

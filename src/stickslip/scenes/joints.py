@@ -25,6 +25,7 @@ class Joint:
     limits : least and largest angle [rad] or travel [m], measured from the start.
     motor : speed [rad/s or m/s] and largest effort [N m or N].
     friction : effort of dry friction [N m or N].
+    name : by which a `Simulator` finds it.
     """
 
     kind: str
@@ -37,6 +38,7 @@ class Joint:
     limits: tuple[float, float] = (-math.inf, math.inf)
     motor: tuple[float, float] = (0.0, 0.0)
     friction: float = 0.0
+    name: str = ""
 
 
 @dataclass(frozen=True, eq=False)

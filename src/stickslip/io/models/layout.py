@@ -378,6 +378,7 @@ BODIES = Tagged(
     meaning="bodies",
 )
 _ENDS = {"a": Key(_TEXT, 'name of a body, or "world"', default="world"), "b": _BODY}
+_JOINED = {**_ENDS, "name": Key(_TEXT, "kind and number if not given")}
 _COLLIDE = Key(Flag(), "whether the two bodies still collide", default=False)
 _DRIVE = {
     "limits": Key(ListOf(Number(infinite=True), 2, 2), "least and largest angle [rad] or travel [m] from the start"),
@@ -389,15 +390,15 @@ _AT = Key(_POINT, "joint point at the start [m]", required=True)
 JOINTS = Tagged(
     "type",
     {
-        "revolute": Table({**_ENDS, "at": _AT, "axis": Key(_POINT, "of the hinge, in space"), **_DRIVE}),
+        "revolute": Table({**_JOINED, "at": _AT, "axis": Key(_POINT, "of the hinge, in space"), **_DRIVE}),
         "prismatic": Table(
-            {**_ENDS, "at": _AT, "axis": Key(_POINT, "direction in which it slides", required=True), **_DRIVE}
+            {**_JOINED, "at": _AT, "axis": Key(_POINT, "direction in which it slides", required=True), **_DRIVE}
         ),
-        "fixed": Table({**_ENDS, "at": Key(_POINT, "where [m]; b's centre of mass if not given"), "collide": _COLLIDE}),
-        "spherical": Table({**_ENDS, "at": _AT, "collide": _COLLIDE}),
+        "fixed": Table({**_JOINED, "at": Key(_POINT, "where [m]; b's centre of mass if not given"), "collide": _COLLIDE}),
+        "spherical": Table({**_JOINED, "at": _AT, "collide": _COLLIDE}),
         "distance": Table(
             {
-                **_ENDS,
+                **_JOINED,
                 "at_a": Key(_POINT, "end on a [m]", required=True),
                 "at_b": Key(_POINT, "end on b [m]", required=True),
                 "collide": Key(Flag(), "whether the two bodies still collide", default=True),

@@ -228,7 +228,7 @@ def content_of(scenario: SceneScenario) -> dict[str, Any]:
     if free:
         content["ignore"] = [[names[i], names[j]] for i, j in free]
     parts = {
-        "joints": [_joint_of(joint, names, dim, scene) for joint in scene.joints],
+        "joints": [_joint_of(joint, k, names, dim, scene) for k, joint in enumerate(scene.joints, 1)],
         "springs": [
             {
                 "a": names[spring.a],
@@ -313,8 +313,10 @@ def _body_of(body: Body) -> dict[str, Any]:
     return found | _material_of(body.material)
 
 
-def _joint_of(joint: Joint, names: list[str], dim: int, scene: Scene) -> dict[str, Any]:
+def _joint_of(joint: Joint, k: int, names: list[str], dim: int, scene: Scene) -> dict[str, Any]:
     found: dict[str, Any] = {"type": joint.kind, "a": names[joint.a], "b": names[joint.b]}
+    if joint.name != f"{joint.kind}{k}":
+        found["name"] = joint.name
     collide = (min(joint.a, joint.b), max(joint.a, joint.b)) not in scene.ignored
     if joint.kind == "distance":
         # pairs that a distance joint ignores stand in the list `ignore`

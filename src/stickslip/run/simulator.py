@@ -1,0 +1,541 @@
+"""`Simulator`: a motion that is stepped by hand, read, and changed between steps.
+
+A simulator prepares its run as `simulate` does, and marches the engine of `simulate`: its states are those of
+`simulate`, bit for bit.  A single step of a compiled mechanism goes straight to the kernel (`_Single`); longer marches
+go through the driver.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import time
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from stickslip import codes
+from stickslip.checks import Array, real_number, refuse_unknown_options, unknown_name, whole_number
+from stickslip.debug import bar_wanted
+from stickslip.engine import Block, Measured, Memory
+from stickslip.interrupts import uninterrupted
+from stickslip.jit.making import Clock, running
+from stickslip.mechanisms.engines import Compiled
+from stickslip.mechanisms.system import System
+from stickslip.request import Checks, Records
+from stickslip.run.compiling import announced
+from stickslip.run.driver import Run, march_in_pieces
+from stickslip.run.handles import BodyHandle, JointHandle, body_handle, joint_handle
+from stickslip.run.records import Store
+from stickslip.run.scene_simulate import prepare_run
+from stickslip.run.simulate import prepare
+from stickslip.run.touching import mechanism_contacts, scene_contacts
+from stickslip.scenario import Scenario, SceneScenario
+from stickslip.scenes.engine import SceneEngine
+from stickslip.scenes.scene import Scene
+from stickslip.trajectory import Certificate, Trajectory
+from stickslip.trajectory.contact_table import ContactTable
+
+_PENDING = 256  # records of single steps that are kept together
+_SCENE_OPTIONS = ("rule", "cone", "tol", "threads", "overlap")
+_MECHANISM_OPTIONS = ("solver", "law", "engine")
+
+
+class StepError(RuntimeError):
+    """A step could not be done.  The simulator stands at the end of the step before."""
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """State of a `Simulator`, for `Simulator.restore`; it can be pickled.
+
+    Attributes
+    ----------
+    t : time [s]
+    identity : what the simulator moves and how, which must be equal where the snapshot is restored
+    """
+
+    t: float
+    identity: str
+    t0: float
+    p: Array
+    arrays: dict[str, np.ndarray]
+    recording: dict[str, Any] | None = field(default=None, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the records of the simulator that made it: elsewhere the recording begins at the snapshot."""
+        return {**self.__dict__, "recording": None}
+
+
+class Simulator:
+    """A motion that is stepped by hand.
+
+    Parameters
+    ----------
+    moving : a `Scenario` (library entry, model file), a `Scene`, or a system, which needs q0 and u0.
+    dt : step size [s]; a scenario has one of its own.
+    q0, u0 : coordinates and velocities at the start, of a mechanism.
+    params : parameter values that differ from the system's own, by name.
+    t0 : time of the start [s].
+    every : record every N-th step, for `trajectory`; None records the start and the present alone.
+    stepper, solver, law, engine : as in `simulate`; the stepper must have steps of one length.
+    options : of `Scene.simulate` for a scene: rule, cone, tol, threads, overlap; checks=Checks(...) for both.
+
+    Examples
+    --------
+    >>> import stickslip as ss
+    >>> sim = ss.Simulator(ss.library.bouncing_ball(), dt=1e-3)
+    >>> sim.step(100)
+    >>> round(sim.t, 9)
+    0.1
+    """
+
+    def __init__(
+        self,
+        moving: Any,
+        *,
+        dt: float | None = None,
+        q0: Any = None,
+        u0: Any = None,
+        params: Mapping[Any, float] | None = None,
+        t0: float = 0.0,
+        every: int | None = 1,
+        stepper: Any = None,
+        checks: Checks | None = None,
+        **options: Any,
+    ) -> None:
+        self._every = 2**62 if every is None else whole_number(every, "every")
+        request = _Request(moving, dt, stepper, checks, options, self._every)
+        self._request = request
+        self.params: Params = Params(self, request.start_params(params))
+        self._begin(request.run(real_number(t0, "t0"), q0, u0, dict(self.params)))
+
+    def _begin(self, run: Run) -> None:
+        """Stand at the start of a run, with an empty recording."""
+        show = bar_wanted(None)
+        with uninterrupted():
+            with announced(run.system.name, show):
+                store = Store(run, thins=True)
+                run.engine.warm_up(run.state, store.block(0))
+            self._run, self._store, self._since = run, store, time.perf_counter()
+            quick = isinstance(run.engine, (Compiled, SceneEngine))
+            self._single = _Single(run, store) if quick else None
+            self._before: dict[str, np.ndarray] | None = None
+
+    # -- the state -----------------------------------------------------------------------------------------------------
+
+    @property
+    def t(self) -> float:
+        """Present time [s]."""
+        return self._run.state.t
+
+    @property
+    def dt(self) -> float:
+        """Step size [s]."""
+        return self._run.state.dt
+
+    @property
+    def steps(self) -> int:
+        """Number of steps since the start, or since the last `set_state`."""
+        return self._run.state.step
+
+    @property
+    def q(self) -> Array:
+        """Coordinates, a copy."""
+        return self._run.state.q.copy()
+
+    @property
+    def u(self) -> Array:
+        """Velocities, a copy."""
+        return self._run.state.u.copy()
+
+    @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names of the entries of q."""
+        return tuple(self._run.system.coordinate_names)
+
+    @property
+    def velocity_names(self) -> tuple[str, ...]:
+        """Names of the entries of u."""
+        return tuple(self._run.system.velocity_names)
+
+    @property
+    def energy(self) -> tuple[float, float]:
+        """Kinetic and potential energy [J]."""
+        state = self._run.state
+        kinetic, potential = self._run.engine.measure(
+            state, np.array([state.t]), state.q[None], state.u[None]
+        ).energy[0]
+        return float(kinetic), float(potential)
+
+    def set_state(self, *, t: float | None = None, q: Any = None, u: Any = None) -> None:
+        """Stand at another state; what is not given stays as it is.
+
+        The state is checked as a start is: sizes, finite numbers, no body inside another.  Where it is refused, the
+        simulator stays as it was.  The contact memory, the certificate and the recording begin anew.
+        """
+        when = self.t if t is None else real_number(t, "t")
+        self._begin(self._request.run(when, self.q if q is None else q, self.u if u is None else u, dict(self.params)))
+
+    # -- steps ---------------------------------------------------------------------------------------------------------
+
+    def step(self, n: int = 1) -> None:
+        """Do n steps.  A step that cannot be done raises `StepError`; the steps before it are done.
+
+        Ctrl-C leaves the simulator at the end of a step.
+        """
+        single = self._single
+        if single is not None and n == 1 and single.step() == codes.DONE:
+            return
+        if n != 1 and whole_number(n, "n") > 1:
+            self._march(n - 1)
+            if single is not None and single.step() == codes.DONE:
+                return
+        self._before = self._run.engine.arrays(self._run.state)
+        self._march(1)
+
+    def _march(self, n: int) -> None:
+        """March through the driver, in pieces."""
+        run = self._run
+        self._flush()
+        run.steps = run.state.step + n
+        with uninterrupted(), running(Clock()) as clock:
+            reason = march_in_pieces(run, self._store, _nothing, clock)
+        if self._single is not None:
+            self._single.begin()
+        if reason is not None:
+            raise StepError(reason)
+
+    def _flush(self) -> None:
+        if self._single is not None:
+            self._single.flush()
+
+    def reset(self) -> None:
+        """Go back to the start that the simulator was made with; parameters stay as they are now."""
+        self._begin(self._request.run(self._request.t0, None, None, dict(self.params)))
+
+    # -- what is there to be read --------------------------------------------------------------------------------------
+
+    def contacts(self) -> ContactTable:
+        """The contacts that are closed at the present, with the impulses and forces of the last step."""
+        run = self._run
+        self._flush()
+        if isinstance(run.engine, SceneEngine):
+            return scene_contacts(run.engine, run.state.step > 0)
+        single = self._single
+        before = self._before if single is None or single.last is None else {"row": single.last}
+        return mechanism_contacts(run, before)
+
+    def trajectory(self) -> Trajectory:
+        """What was recorded since the start, or since the last `set_state`, with its certificate."""
+        self._flush()
+        store = copy.copy(self._store)
+        store.parts, store.events = list(store.parts), list(store.events)
+        found = store.finish("stepped by hand", True, time.perf_counter() - self._since)
+        return replace(found, parameters=dict(self.params)) if self.params else found
+
+    @property
+    def certificate(self) -> Certificate:
+        """The certificate of the steps so far."""
+        return self.trajectory().certificate
+
+    # -- what can be changed -------------------------------------------------------------------------------------------
+
+    def joint(self, which: Any) -> JointHandle:
+        """A joint of a scene, by its name, its number or the `Joint` itself: its motor can be changed between steps."""
+        return joint_handle(self._scene_engine("joint"), which)
+
+    def body(self, which: Any) -> BodyHandle:
+        """A body of a scene, by its name, its number or the `Body` itself: a force on it can be set between steps."""
+        return body_handle(self._scene_engine("body"), which)
+
+    def _scene_engine(self, what: str) -> SceneEngine:
+        engine = self._run.engine
+        if not isinstance(engine, SceneEngine):
+            raise ValueError(f"{what} is for scenes; {self._run.system.name!r} is a mechanism: set its `params`.")
+        return engine
+
+    # -- save and restore ----------------------------------------------------------------------------------------------
+
+    def save(self) -> Snapshot:
+        """The present state, contact memory and certificate among it, to come back to with `restore`."""
+        self._flush()
+        run = self._run
+        self._store.compact()
+        recording = {"of": self._store, **self._store.kept()}
+        p = np.array(run.state.p, float)
+        return Snapshot(run.state.t, self._identity(), run.state.t0, p, self._arrays(), recording)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go back to a snapshot of this simulator, or of another one of the same system: the steps after it are equal.
+
+        In the simulator that made the snapshot the recording goes back to it, too.  In another one the recording begins
+        at the snapshot.
+        """
+        if not isinstance(snapshot, Snapshot):
+            raise ValueError(f"snapshot must be what `save` returned, got {type(snapshot).__name__}.")
+        if snapshot.identity != self._identity():
+            raise ValueError(
+                f"snapshot must be one of the same system, dt and method: it is of {snapshot.identity!r}, this "
+                f"simulator has {self._identity()!r}."
+            )
+        run, kept = self._run, snapshot.recording
+        self.params.take(snapshot.p)
+        same = kept is not None and kept["of"] is self._store
+        with uninterrupted():
+            run.state.t0 = snapshot.t0
+            self._take(snapshot.arrays)
+            if same and kept is not None:
+                self._store.return_to({name: value for name, value in kept.items() if name != "of"})
+            else:
+                self._store.begin_here()
+            if self._single is not None:
+                self._single = _Single(run, self._store)
+
+    def _identity(self) -> str:
+        run = self._run
+        return f"{run.system.name}, dt = {run.state.dt!r}, {run.stepper!r}, {run.solver}, every = {self._every}"
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        engine = self._run.engine
+        return {name: value.copy() for name, value in engine.arrays(self._run.state).items()}
+
+    def _take(self, arrays: Mapping[str, np.ndarray]) -> None:
+        self._run.engine.take(self._run.state, arrays)
+
+    def __repr__(self) -> str:
+        return f"<Simulator {self._run.system.name!r}: t = {self.t:.9g} s, {self.steps} steps of {self.dt:g} s>"
+
+    def copy(self) -> Simulator:
+        """Another simulator at the present state; its recording begins there."""
+        other = object.__new__(Simulator)
+        other.__setstate__(self.__getstate__())
+        return other
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: Any) -> Simulator:
+        return self.copy()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"request": self._request, "every": self._every, "params": dict(self.params), "saved": self.save()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._request, self._every, saved = state["request"], state["every"], state["saved"]
+        self.params = Params(self, state["params"])
+        self._begin(self._request.run(self._request.t0, None, None, dict(self.params)))
+        self.restore(saved)
+
+
+class Params(MutableMapping[str, float]):
+    """Parameters of a mechanism by name.  A value that is set holds from the next step on."""
+
+    def __init__(self, simulator: Simulator, values: Mapping[str, float]) -> None:
+        self._simulator, self._values = simulator, dict(values)
+
+    def __getitem__(self, name: str) -> float:
+        self._require(name)
+        return self._values[name]
+
+    def __setitem__(self, name: str, value: float) -> None:
+        self.update({name: value})
+
+    def update(self, *args: Any, **named: float) -> None:
+        """Set several parameters at once; where one is refused, none is changed."""
+        given = {str(name): real_number(value, str(name)) for name, value in dict(*args, **named).items()}
+        for name in given:
+            self._require(name)
+        simulator = self._simulator
+        run = simulator._run
+        changed = {**self._values, **given}
+        _, _, p = run.system.check(run.state.q, run.state.u, changed, run.state.t, ("q", "u"))
+        simulator._flush()
+        self._values = changed
+        run.state.p[:] = p
+        run.engine.begin(run.state, run.state.q.copy(), run.state.u.copy(), 1)
+
+    def take(self, p: Array) -> None:
+        """The values of a snapshot."""
+        self._values = dict(zip(self._values, p.tolist(), strict=True)) if self._values else {}
+        self._simulator._run.state.p[:] = p
+
+    def _require(self, name: str) -> None:
+        if name not in self._values:
+            if not self._values:
+                raise KeyError(f"{name!r}: a scene has no parameters; change its joints by joint(...).")
+            raise KeyError(unknown_name("parameter", name, tuple(self._values)))
+
+    def __delitem__(self, name: str) -> None:
+        raise TypeError("a parameter cannot be taken away; set it to another value.")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return repr(self._values)
+
+
+class _Request:
+    """What a simulator was asked for: it prepares runs from any start."""
+
+    def __init__(
+        self, moving: Any, dt: Any, stepper: Any, checks: Checks | None, options: Mapping[str, Any], every: int
+    ) -> None:
+        self.t0, self.options = 0.0, dict(options)
+        self.records, self.checks = Records(every=every), checks or Checks(on_energy_gain="ignore")
+        self.scene: Scene | None = None
+        self.system: System | None = None
+        self.q0: Any = None
+        self.u0: Any = None
+        self.own: dict[str, float] = {}
+        if isinstance(moving, SceneScenario):
+            self.scene, dt = moving.scene, moving.dt if dt is None else dt
+            self.options = {**moving.options, **self.options}
+        elif isinstance(moving, Scene):
+            self.scene = moving
+        elif isinstance(moving, Scenario):
+            self.system, self.q0, self.u0 = moving.system, moving.q0, moving.u0
+            self.own, dt = dict(moving.params or {}), moving.dt if dt is None else dt
+        elif isinstance(moving, System):
+            self.system = moving
+        else:
+            raise ValueError(
+                f"a Simulator takes a Scenario, a Scene, or a system with q0= and u0=, got {type(moving).__name__}."
+            )
+        if dt is None:
+            raise ValueError("dt must be given [s]; only scenarios, such as those of the library, have one.")
+        self.dt = real_number(dt, "dt")
+        known = _MECHANISM_OPTIONS if self.scene is None else _SCENE_OPTIONS
+        refuse_unknown_options("Simulator", self.options, known)
+        if stepper is not None:
+            self.options["stepper"] = stepper
+        if self.scene is not None:
+            self.scene = self.scene.copy()
+
+    def start_params(self, params: Mapping[Any, float] | None) -> dict[str, float]:
+        """All parameters with their values at the start."""
+        if self.system is None:
+            if params:
+                raise ValueError("params are for mechanisms; a scene has none.")
+            return {}
+        p = self.system.parameter_vector({**self.own, **(params or {})})
+        return dict(zip(self.system.parameter_names, p.tolist(), strict=True))
+
+    def run(self, t: float, q: Any, u: Any, params: Mapping[str, float]) -> Run:
+        """A run from a state at t [s]; None: the start."""
+        end = t + self.dt
+        if self.scene is not None:
+            return prepare_run(
+                self.scene, self.dt, end, t0=t, q0=q, u0=u, records=self.records, checks=self.checks, **self.options
+            )
+        q, u = (own if given is None else given for own, given in ((self.q0, q), (self.u0, u)))
+        if q is None or u is None:
+            raise ValueError("q0 and u0 must be given for a system; library entries have a start of their own.")
+        if self.q0 is None:
+            self.q0, self.u0, self.t0 = q, u, t
+        asked = {"stepper": "moreau-midpoint", "solver": "auto", "law": None, "engine": "auto", **self.options}
+        run = prepare(
+            self.system, q, u, self.dt, end, asked["stepper"], asked["solver"], asked["law"], params, t,
+            asked["engine"], self.records, self.checks,
+        )  # fmt: skip
+        if run.engine.chooses_steps:
+            raise ValueError(
+                f"stepper of a Simulator must have steps of one length, got {run.stepper.name!r}, which divides the "
+                "time of a whole run; use simulate."
+            )
+        return run
+
+
+class _Single:
+    """Steps one at a time: one call of the kernel, into arrays that are made once; for compiled mechanisms and scenes.
+
+    A step is entered in one assignment, of `mark`, after its record has been copied.  Ctrl-C between the kernel and
+    this assignment leads to `_take` a second time, which gives what the first time would have given.
+    """
+
+    def __init__(self, run: Run, store: Store) -> None:
+        self.run, self.store, self.state = run, store, run.state
+        self.last: Array | None = None
+        sizes, contacts = run.state.sizes, run.state.sizes[2]
+        self.one = Block.room(1, 2 * contacts + 2, sizes, store.every, run.first_impacts.shape[1])
+        if isinstance(run.engine, SceneEngine):
+            self.one.measured = Measured(np.full((2, contacts), np.inf), np.zeros((2, 2)))
+            self.march: Callable[[], int] = functools.partial(run.engine.march_once, self.state, self.one)
+        else:
+            assert isinstance(self.state, Memory) and isinstance(run.engine, Compiled)
+            self.row, self.last = self.state.row, self.state.row.copy()
+            self.kernel, self.arguments = run.engine.single(self.state, self.one)
+            self.march = self._march_mechanism
+        self.begin()
+
+    def begin(self) -> None:
+        """Take the contact states of the store, with nothing pending."""
+        sizes, columns = self.run.state.sizes, self.run.first_impacts.shape[1]
+        self.pending = Block.room(_PENDING, _PENDING, sizes, self.store.every, columns)
+        if self.one.measured is not None:
+            self.pending.measured = Measured(np.empty((_PENDING, sizes[2])), np.empty((_PENDING, 2)))
+        self.pending.state[0] = self.one.state[0] = self.store.last_state
+        self.begun = self.state.step
+        self.mark = (self.begun, 0)  # steps done, events
+
+    def _march_mechanism(self) -> int:
+        one, last = self.one, self.last
+        assert last is not None
+        last[:] = self.row
+        status, _, one.n_events, one.records = self.kernel(*self.arguments)
+        return int(status)
+
+    def step(self) -> int:
+        """Do one step; the status code."""
+        if self.mark[0] - self.begun >= _PENDING:
+            self.flush()
+        try:
+            code = self.march()
+            if code == codes.DONE:
+                self._take()
+        except BaseException:
+            if self.state.step > self.mark[0]:
+                self._take()
+            raise
+        return code
+
+    def _take(self) -> None:
+        """Enter the step that the kernel has just done."""
+        one, pending, every = self.one, self.pending, self.store.every
+        number, events = self.state.step, self.mark[1]
+        if one.n_events:
+            room = len(pending.events)
+            if events + one.n_events > room:
+                pending.events = np.concatenate([pending.events, np.empty((room + one.n_events, pending.events.shape[1]))])
+            pending.events[events : events + one.n_events] = one.events[: one.n_events]
+        i = (number - 1) // every - self.begun // every
+        if number % every == 0:
+            pending.q[i], pending.u[i], pending.impulse[i] = one.q[0], one.u[0], one.impulse[0]
+            if pending.measured is not None and one.measured is not None:
+                pending.measured.gap[i], pending.measured.energy[i] = one.measured.gap[0], one.measured.energy[0]
+            pending.state[i + 1] = one.state[0]
+        pending.state[i] = one.state[0]
+        self.mark = (number, events + one.n_events)
+
+    def flush(self) -> None:
+        """Hand the records to the store; `StepError` where the motion makes no sense any more."""
+        number, events = self.mark
+        if number == self.begun:
+            return
+        run, every = self.run, self.store.every
+        with uninterrupted():
+            self.pending.records, self.pending.n_events = number // every - self.begun // every, events
+            self.store.take(self.pending)
+            self.begin()
+        reason = run.engine.excess(run.state, self.store.latest(), self.store.deepest_so_far())
+        if reason is not None:
+            raise StepError(reason)
+
+
+def _nothing(done: int) -> None:
+    """Progress that nobody looks at."""
