@@ -96,6 +96,7 @@ from stickslip.run.simulator import Snapshot as Snapshot
 from stickslip.run.simulator import StepError as StepError
 from stickslip.scenario import Scenario as Scenario
 from stickslip.scenes import shapes as shapes
+from stickslip.scenes.joints import Motor as Motor
 from stickslip.scenes.scene import Scene as Scene
 from stickslip.scenes.shapes import Box as Box
 from stickslip.scenes.shapes import Capsule as Capsule

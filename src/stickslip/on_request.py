@@ -14,6 +14,7 @@ from typing import Any
 SERVICES = {
     "simulate a mechanism": "stickslip.run.simulate:simulate",
     "simulate a scene": "stickslip.run.scene_simulate:simulate_scene",
+    "prepare a mechanism": "stickslip.run.simulate:prepare_steps",
     "prepare a scene": "stickslip.run.scene_simulate:prepare_run",
     "simulate a circuit": "stickslip.run.circuit_simulate:simulate_circuit",
     "plot a circuit": "stickslip.figures.circuit:plot",

@@ -58,6 +58,29 @@ class MechanismEngine(Engine):
         """Relative and absolute tolerance of an integrator that has them."""
         return None
 
+    def contact_columns(self, state: Memory, before: Array | None) -> dict[str, np.ndarray]:
+        """Names, gaps, impulses, forces and states of the contacts in the last step, which is done once more."""
+        names, n = np.array(self.system.contact_names, dtype=str), self.system.n_contacts
+        impulse, label = np.zeros((n, 2)), np.zeros(n, np.int8)
+        if before is not None and state.step > 0:
+            again = Memory(before.copy(), state.p, state.t0, state.dt, state.sizes)
+            again.impulse_sum[:] = 0.0
+            block = Block.room(1, 2 * n + 2, state.sizes, 1)
+            if self.march(again, 1, block) == UNSOLVED and self.helper is not None:
+                self.helper.march(again, 1, block)
+            impulse, label = block.impulse[0], block.state[0]
+        closed = np.flatnonzero(label != codes.OPEN)
+        force = impulse[closed] / state.dt
+        return {
+            "contact": names[closed],
+            "gap": np.asarray(self.system.gap(state.q, state.t, state.p))[closed],
+            "normal_impulse": impulse[closed, 0],
+            "tangential_impulse": impulse[closed, 1],
+            "normal_force": force[:, 0],
+            "tangential_force": force[:, 1],
+            "state": label[closed],
+        }
+
     def step_energy(self, state: Memory) -> float:
         """dt^2 h . M^-1 h / 2 at the start [J]; 0 for integrators that choose their steps: at rest up to round-off."""
         if self.chooses_steps:
@@ -149,10 +172,15 @@ class Compiled(MechanismEngine):
         records = Records(block.q, block.u, block.impulse, block.state, block.events)
         return run, kept, records, n_steps, block.every
 
-    def single(self, memory: Memory, block: Block) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        """The kernel and its arguments for one step; it returns status, steps done, events and records."""
+    def once(self, memory: Memory, block: Block) -> Callable[[], int]:
         arguments = tuple(map(plain, self._arguments(memory, 1, block)))
-        return self.module.march.version(*arguments), arguments
+        kernel = self.module.march.version(*arguments)
+
+        def step() -> int:
+            status, _, block.n_events, block.records = kernel(*arguments)
+            return int(status)
+
+        return step
 
     def measure(self, memory: Memory, t: Array, q: Array, u: Array) -> Measured:
         gaps, energies = np.empty((len(t), self.system.n_contacts)), np.empty((len(t), 2))

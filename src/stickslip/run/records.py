@@ -215,7 +215,7 @@ class Store:
         self._append(np.array([state.t]), state.q[None], state.u[None], np.zeros((1, n, 2)), self.last_state[None])
 
     def compact(self) -> None:
-        """Join the last parts while each is as long as the one before: few parts remain, and each record moves seldom."""
+        """Join the last parts while each is as long as the one before: few remain, and records move seldom."""
         while len(self.parts) > 1 and len(self.parts[-1][0]) >= len(self.parts[-2][0]):
             last, before = self.parts.pop(), self.parts.pop()
             self.parts.append(tuple(np.concatenate(pair) for pair in zip(before, last, strict=True)))

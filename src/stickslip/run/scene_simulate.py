@@ -206,5 +206,5 @@ def _forced(scene: Scene) -> int:
     driven = any(body.motion is not None or np.any(body.velocity) or np.any(body.angular_velocity) for body in moved)
     come_and_go = any(np.isfinite(body.life).any() for body in scene.bodies)
     damped = any(spring.damping > 0.0 for spring in scene.springs)
-    motors = any(joint.motor[1] > 0.0 for joint in scene.joints)
+    motors = any(joint.motor.effort > 0.0 or joint.torque != 0.0 for joint in scene.joints)
     return FORCES * bool(scene.forces or driven or come_and_go or damped) + MOTORS * motors

@@ -8,39 +8,31 @@ go through the driver.
 from __future__ import annotations
 
 import copy
-import functools
 import time
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from stickslip import codes
-from stickslip.checks import Array, real_number, refuse_unknown_options, unknown_name, whole_number
+from stickslip.checks import Array, real_number, unknown_name, whole_number
 from stickslip.debug import bar_wanted
-from stickslip.engine import Block, Measured, Memory
+from stickslip.engine import Block, Measured
 from stickslip.interrupts import uninterrupted
 from stickslip.jit.making import Clock, running
-from stickslip.mechanisms.engines import Compiled
-from stickslip.mechanisms.system import System
 from stickslip.request import Checks, Records
 from stickslip.run.compiling import announced
 from stickslip.run.driver import Run, march_in_pieces
-from stickslip.run.handles import BodyHandle, JointHandle, body_handle, joint_handle
 from stickslip.run.records import Store
-from stickslip.run.scene_simulate import prepare_run
-from stickslip.run.simulate import prepare
-from stickslip.run.touching import mechanism_contacts, scene_contacts
-from stickslip.scenario import Scenario, SceneScenario
-from stickslip.scenes.engine import SceneEngine
-from stickslip.scenes.scene import Scene
-from stickslip.trajectory import Certificate, Trajectory
-from stickslip.trajectory.contact_table import ContactTable
+from stickslip.scenario import as_scenario
+from stickslip.scenes.handles import BodyHandle, JointHandle
+from stickslip.trajectory import STATE_NAMES, Certificate, ContactTable, Trajectory
 
-_PENDING = 256  # records of single steps that are kept together
-_SCENE_OPTIONS = ("rule", "cone", "tol", "threads", "overlap")
-_MECHANISM_OPTIONS = ("solver", "law", "engine")
+PENDING = 256
+"""Records of single steps that are kept together before they are handed to the store."""
+NEVER = 2**62
+"""Steps between two records of a simulator that is to keep none."""
 
 
 class StepError(RuntimeError):
@@ -102,27 +94,35 @@ class Simulator:
         params: Mapping[Any, float] | None = None,
         t0: float = 0.0,
         every: int | None = 1,
-        stepper: Any = None,
         checks: Checks | None = None,
         **options: Any,
     ) -> None:
-        self._every = 2**62 if every is None else whole_number(every, "every")
-        request = _Request(moving, dt, stepper, checks, options, self._every)
-        self._request = request
-        self.params: Params = Params(self, request.start_params(params))
-        self._begin(request.run(real_number(t0, "t0"), q0, u0, dict(self.params)))
+        self._scenario = as_scenario(moving, dt, q0, u0)
+        self._options = {
+            **options,
+            "records": Records(every=NEVER if every is None else whole_number(every, "every")),
+            "checks": checks or Checks(on_energy_gain="ignore"),
+        }
+        self._t0 = real_number(t0, "t0")
+        own = self._scenario.parameters
+        if params and not own:
+            raise ValueError("params are for mechanisms; a scene has none.")
+        if own:
+            system = self._scenario.system
+            p = system.parameter_vector({**(self._scenario.params or {}), **(params or {})})
+            own = dict(zip(system.parameter_names, p.tolist(), strict=True))
+        self.params: Params = Params(self, own)
+        self._start(self._t0, None, None)
 
-    def _begin(self, run: Run) -> None:
-        """Stand at the start of a run, with an empty recording."""
-        show = bar_wanted(None)
+    def _start(self, t: float, q: Any, u: Any) -> None:
+        """Stand at a state, None: that of the scenario, with an empty recording."""
+        run = self._scenario.prepared(t, q, u, dict(self.params), self._options)
         with uninterrupted():
-            with announced(run.system.name, show):
+            with announced(run.system.name, bar_wanted(None)):
                 store = Store(run, thins=True)
                 run.engine.warm_up(run.state, store.block(0))
             self._run, self._store, self._since = run, store, time.perf_counter()
-            quick = isinstance(run.engine, (Compiled, SceneEngine))
-            self._single = _Single(run, store) if quick else None
-            self._before: dict[str, np.ndarray] | None = None
+            self._single = _Single(run, store)
 
     # -- the state -----------------------------------------------------------------------------------------------------
 
@@ -165,9 +165,9 @@ class Simulator:
     def energy(self) -> tuple[float, float]:
         """Kinetic and potential energy [J]."""
         state = self._run.state
-        kinetic, potential = self._run.engine.measure(
-            state, np.array([state.t]), state.q[None], state.u[None]
-        ).energy[0]
+        kinetic, potential = self._run.engine.measure(state, np.array([state.t]), state.q[None], state.u[None]).energy[
+            0
+        ]
         return float(kinetic), float(potential)
 
     def set_state(self, *, t: float | None = None, q: Any = None, u: Any = None) -> None:
@@ -177,7 +177,7 @@ class Simulator:
         simulator stays as it was.  The contact memory, the certificate and the recording begin anew.
         """
         when = self.t if t is None else real_number(t, "t")
-        self._begin(self._request.run(when, self.q if q is None else q, self.u if u is None else u, dict(self.params)))
+        self._start(when, self.q if q is None else q, self.u if u is None else u)
 
     # -- steps ---------------------------------------------------------------------------------------------------------
 
@@ -186,51 +186,38 @@ class Simulator:
 
         Ctrl-C leaves the simulator at the end of a step.
         """
-        single = self._single
-        if single is not None and n == 1 and single.step() == codes.DONE:
-            return
         if n != 1 and whole_number(n, "n") > 1:
             self._march(n - 1)
-            if single is not None and single.step() == codes.DONE:
-                return
-        self._before = self._run.engine.arrays(self._run.state)
-        self._march(1)
+        if self._single.step() != codes.DONE:
+            self._march(1)
 
     def _march(self, n: int) -> None:
         """March through the driver, in pieces."""
         run = self._run
-        self._flush()
+        self._single.flush()
         run.steps = run.state.step + n
         with uninterrupted(), running(Clock()) as clock:
             reason = march_in_pieces(run, self._store, _nothing, clock)
-        if self._single is not None:
             self._single.begin()
         if reason is not None:
             raise StepError(reason)
 
-    def _flush(self) -> None:
-        if self._single is not None:
-            self._single.flush()
-
     def reset(self) -> None:
         """Go back to the start that the simulator was made with; parameters stay as they are now."""
-        self._begin(self._request.run(self._request.t0, None, None, dict(self.params)))
+        self._start(self._t0, None, None)
 
     # -- what is there to be read --------------------------------------------------------------------------------------
 
     def contacts(self) -> ContactTable:
         """The contacts that are closed at the present, with the impulses and forces of the last step."""
-        run = self._run
-        self._flush()
-        if isinstance(run.engine, SceneEngine):
-            return scene_contacts(run.engine, run.state.step > 0)
-        single = self._single
-        before = self._before if single is None or single.last is None else {"row": single.last}
-        return mechanism_contacts(run, before)
+        columns = self._run.engine.contact_columns(self._run.state, self._single.last)
+        if columns["state"].dtype.kind == "i":
+            columns["state"] = np.array(STATE_NAMES, dtype=str)[columns["state"]]
+        return ContactTable(columns)
 
     def trajectory(self) -> Trajectory:
         """What was recorded since the start, or since the last `set_state`, with its certificate."""
-        self._flush()
+        self._single.flush()
         store = copy.copy(self._store)
         store.parts, store.events = list(store.parts), list(store.events)
         found = store.finish("stepped by hand", True, time.perf_counter() - self._since)
@@ -245,23 +232,19 @@ class Simulator:
 
     def joint(self, which: Any) -> JointHandle:
         """A joint of a scene, by its name, its number or the `Joint` itself: its motor can be changed between steps."""
-        return joint_handle(self._scene_engine("joint"), which)
+        found: JointHandle = self._run.engine.handle("joint", which)
+        return found
 
     def body(self, which: Any) -> BodyHandle:
         """A body of a scene, by its name, its number or the `Body` itself: a force on it can be set between steps."""
-        return body_handle(self._scene_engine("body"), which)
-
-    def _scene_engine(self, what: str) -> SceneEngine:
-        engine = self._run.engine
-        if not isinstance(engine, SceneEngine):
-            raise ValueError(f"{what} is for scenes; {self._run.system.name!r} is a mechanism: set its `params`.")
-        return engine
+        found: BodyHandle = self._run.engine.handle("body", which)
+        return found
 
     # -- save and restore ----------------------------------------------------------------------------------------------
 
     def save(self) -> Snapshot:
         """The present state, contact memory and certificate among it, to come back to with `restore`."""
-        self._flush()
+        self._single.flush()
         run = self._run
         self._store.compact()
         recording = {"of": self._store, **self._store.kept()}
@@ -291,12 +274,11 @@ class Simulator:
                 self._store.return_to({name: value for name, value in kept.items() if name != "of"})
             else:
                 self._store.begin_here()
-            if self._single is not None:
-                self._single = _Single(run, self._store)
+            self._single = _Single(run, self._store)
 
     def _identity(self) -> str:
         run = self._run
-        return f"{run.system.name}, dt = {run.state.dt!r}, {run.stepper!r}, {run.solver}, every = {self._every}"
+        return f"{run.system.name}, dt = {run.state.dt!r}, {run.stepper!r}, {run.solver}, every = {self._store.every}"
 
     def _arrays(self) -> dict[str, np.ndarray]:
         engine = self._run.engine
@@ -320,12 +302,14 @@ class Simulator:
         return self.copy()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"request": self._request, "every": self._every, "params": dict(self.params), "saved": self.save()}
+        own = {name: vars(self)[name] for name in ("_scenario", "_options", "_t0")}
+        return {**own, "params": dict(self.params), "saved": self.save()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._request, self._every, saved = state["request"], state["every"], state["saved"]
-        self.params = Params(self, state["params"])
-        self._begin(self._request.run(self._request.t0, None, None, dict(self.params)))
+        values, saved = state.pop("params"), state.pop("saved")
+        vars(self).update(state)
+        self.params = Params(self, values)
+        self._start(self._t0, None, None)
         self.restore(saved)
 
 
@@ -351,7 +335,7 @@ class Params(MutableMapping[str, float]):
         run = simulator._run
         changed = {**self._values, **given}
         _, _, p = run.system.check(run.state.q, run.state.u, changed, run.state.t, ("q", "u"))
-        simulator._flush()
+        simulator._single.flush()
         self._values = changed
         run.state.p[:] = p
         run.engine.begin(run.state, run.state.q.copy(), run.state.u.copy(), 1)
@@ -380,77 +364,6 @@ class Params(MutableMapping[str, float]):
         return repr(self._values)
 
 
-class _Request:
-    """What a simulator was asked for: it prepares runs from any start."""
-
-    def __init__(
-        self, moving: Any, dt: Any, stepper: Any, checks: Checks | None, options: Mapping[str, Any], every: int
-    ) -> None:
-        self.t0, self.options = 0.0, dict(options)
-        self.records, self.checks = Records(every=every), checks or Checks(on_energy_gain="ignore")
-        self.scene: Scene | None = None
-        self.system: System | None = None
-        self.q0: Any = None
-        self.u0: Any = None
-        self.own: dict[str, float] = {}
-        if isinstance(moving, SceneScenario):
-            self.scene, dt = moving.scene, moving.dt if dt is None else dt
-            self.options = {**moving.options, **self.options}
-        elif isinstance(moving, Scene):
-            self.scene = moving
-        elif isinstance(moving, Scenario):
-            self.system, self.q0, self.u0 = moving.system, moving.q0, moving.u0
-            self.own, dt = dict(moving.params or {}), moving.dt if dt is None else dt
-        elif isinstance(moving, System):
-            self.system = moving
-        else:
-            raise ValueError(
-                f"a Simulator takes a Scenario, a Scene, or a system with q0= and u0=, got {type(moving).__name__}."
-            )
-        if dt is None:
-            raise ValueError("dt must be given [s]; only scenarios, such as those of the library, have one.")
-        self.dt = real_number(dt, "dt")
-        known = _MECHANISM_OPTIONS if self.scene is None else _SCENE_OPTIONS
-        refuse_unknown_options("Simulator", self.options, known)
-        if stepper is not None:
-            self.options["stepper"] = stepper
-        if self.scene is not None:
-            self.scene = self.scene.copy()
-
-    def start_params(self, params: Mapping[Any, float] | None) -> dict[str, float]:
-        """All parameters with their values at the start."""
-        if self.system is None:
-            if params:
-                raise ValueError("params are for mechanisms; a scene has none.")
-            return {}
-        p = self.system.parameter_vector({**self.own, **(params or {})})
-        return dict(zip(self.system.parameter_names, p.tolist(), strict=True))
-
-    def run(self, t: float, q: Any, u: Any, params: Mapping[str, float]) -> Run:
-        """A run from a state at t [s]; None: the start."""
-        end = t + self.dt
-        if self.scene is not None:
-            return prepare_run(
-                self.scene, self.dt, end, t0=t, q0=q, u0=u, records=self.records, checks=self.checks, **self.options
-            )
-        q, u = (own if given is None else given for own, given in ((self.q0, q), (self.u0, u)))
-        if q is None or u is None:
-            raise ValueError("q0 and u0 must be given for a system; library entries have a start of their own.")
-        if self.q0 is None:
-            self.q0, self.u0, self.t0 = q, u, t
-        asked = {"stepper": "moreau-midpoint", "solver": "auto", "law": None, "engine": "auto", **self.options}
-        run = prepare(
-            self.system, q, u, self.dt, end, asked["stepper"], asked["solver"], asked["law"], params, t,
-            asked["engine"], self.records, self.checks,
-        )  # fmt: skip
-        if run.engine.chooses_steps:
-            raise ValueError(
-                f"stepper of a Simulator must have steps of one length, got {run.stepper.name!r}, which divides the "
-                "time of a whole run; use simulate."
-            )
-        return run
-
-
 class _Single:
     """Steps one at a time: one call of the kernel, into arrays that are made once; for compiled mechanisms and scenes.
 
@@ -460,44 +373,35 @@ class _Single:
 
     def __init__(self, run: Run, store: Store) -> None:
         self.run, self.store, self.state = run, store, run.state
-        self.last: Array | None = None
         sizes, contacts = run.state.sizes, run.state.sizes[2]
         self.one = Block.room(1, 2 * contacts + 2, sizes, store.every, run.first_impacts.shape[1])
-        if isinstance(run.engine, SceneEngine):
-            self.one.measured = Measured(np.full((2, contacts), np.inf), np.zeros((2, 2)))
-            self.march: Callable[[], int] = functools.partial(run.engine.march_once, self.state, self.one)
-        else:
-            assert isinstance(self.state, Memory) and isinstance(run.engine, Compiled)
-            self.row, self.last = self.state.row, self.state.row.copy()
-            self.kernel, self.arguments = run.engine.single(self.state, self.one)
-            self.march = self._march_mechanism
+        self.march = run.engine.once(self.state, self.one)
+        self.row = self.state.row
+        self.last = None if self.row is None else self.row.copy()  # the state before the last step
         self.begin()
 
     def begin(self) -> None:
         """Take the contact states of the store, with nothing pending."""
         sizes, columns = self.run.state.sizes, self.run.first_impacts.shape[1]
-        self.pending = Block.room(_PENDING, _PENDING, sizes, self.store.every, columns)
+        self.pending = Block.room(PENDING, PENDING, sizes, self.store.every, columns)
         if self.one.measured is not None:
-            self.pending.measured = Measured(np.empty((_PENDING, sizes[2])), np.empty((_PENDING, 2)))
+            self.pending.measured = Measured(np.empty((PENDING, sizes[2])), np.empty((PENDING, 2)))
         self.pending.state[0] = self.one.state[0] = self.store.last_state
         self.begun = self.state.step
         self.mark = (self.begun, 0)  # steps done, events
 
-    def _march_mechanism(self) -> int:
-        one, last = self.one, self.last
-        assert last is not None
-        last[:] = self.row
-        status, _, one.n_events, one.records = self.kernel(*self.arguments)
-        return int(status)
-
     def step(self) -> int:
         """Do one step; the status code."""
-        if self.mark[0] - self.begun >= _PENDING:
+        if self.mark[0] - self.begun >= PENDING:
             self.flush()
+        if self.last is not None:
+            self.last[:] = self.row
         try:
             code = self.march()
             if code == codes.DONE:
                 self._take()
+            elif self.run.engine.counts_failures:  # it has tried all there is
+                raise StepError(self.run.engine.reason(self.state, code))
         except BaseException:
             if self.state.step > self.mark[0]:
                 self._take()
@@ -511,7 +415,9 @@ class _Single:
         if one.n_events:
             room = len(pending.events)
             if events + one.n_events > room:
-                pending.events = np.concatenate([pending.events, np.empty((room + one.n_events, pending.events.shape[1]))])
+                pending.events = np.concatenate(
+                    [pending.events, np.empty((room + one.n_events, pending.events.shape[1]))]
+                )
             pending.events[events : events + one.n_events] = one.events[: one.n_events]
         i = (number - 1) // every - self.begun // every
         if number % every == 0:

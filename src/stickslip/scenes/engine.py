@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar
@@ -19,7 +20,7 @@ from stickslip.contact.pyramid import pyramid_answers
 from stickslip.cost import require_memory
 from stickslip.engine import Block, Engine, Measured, Seen, State, beyond_bounds
 from stickslip.jit.parallel import team
-from stickslip.scenes import layout, reasons, step
+from stickslip.scenes import handles, layout, reasons, step, touching
 from stickslip.scenes import tables as tables
 from stickslip.scenes.bounds import SceneBounds
 from stickslip.scenes.checks import called, motion_at, turning, vector
@@ -240,10 +241,15 @@ class SceneEngine(Engine):
             self._grow(2 * self.contacts_room)
         return code
 
-    def march_once(self, state: SceneState, block: Block) -> int:
-        """Do one step as `march` does, with arguments of the kernel that are made once for this block."""
-        if self.called or self.appearing or block.measured is None or any(body.motion for body in self.driven):
-            return self.march(state, 1, block)
+    def once(self, state: SceneState, block: Block) -> Callable[[], int]:
+        """Steps one by one, with arguments of the kernel that are made once."""
+        if self.called or self.appearing or any(body.motion for body in self.driven):
+            return lambda: self.march(state, 1, block)
+        rows, channels = block.state.shape
+        block.measured = Measured(np.full((rows, channels), np.inf), np.zeros((rows, 2)))
+        return functools.partial(self._march_once, state, block)
+
+    def _march_once(self, state: SceneState, block: Block) -> int:
         if self._once is None or self._once[0] is not block or self._once[1] is not self.contacts:
             self._once = (block, self.contacts, self._arguments(state, 1, block, False))
         self.book.counts[0] = 0
@@ -257,6 +263,12 @@ class SceneEngine(Engine):
                 code = self._march_to(state, state.step + 1, block)
         block.state[block.records] = self.book.state
         return step.DONE if code == step.EVENTS_FULL else code
+
+    def contact_columns(self, state: SceneState, before: np.ndarray | None) -> dict[str, np.ndarray]:
+        return touching.contact_columns(self, state.step > 0)
+
+    def handle(self, kind: str, which: Any) -> Any:
+        return handles.joint_handle(self, which) if kind == "joint" else handles.body_handle(self, which)
 
     def _let_appear(self, state: SceneState) -> bool:
         """Make room for the bodies that appear in the next step; False where they overlap others and must not."""
@@ -771,8 +783,8 @@ class SceneEngine(Engine):
             "bodies": self.bodies, "geoms": self.geoms, "contacts": self.contacts, "pairs": self.pairs,
             "active": self.active, "order": self.order, "follow": self.follow, "begins": self.begins,
             "row_begins": self.row_begins, "residuals": self.residuals, "effort": self.effort, "rows": self.rows,
-            "joints": self.joints, "wrench": self.wrench, "counts": self.counts, "parent": self.parent,
-            "label": self.label, "head": self.head, "book": self.book[:5],
+            "joints": self.joints, "wrench": self.wrench, "pushes": self.pushes, "counts": self.counts,
+            "parent": self.parent, "label": self.label, "head": self.head, "book": self.book[:5],
         }  # fmt: skip
         for name, table in tables.items():
             yield from arrays_in(name, table)

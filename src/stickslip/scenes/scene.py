@@ -17,7 +17,7 @@ from stickslip.request import Checks, Records, RunOptions
 from stickslip.scenes.bodies import COORDINATES, VELOCITIES, Body, Material
 from stickslip.scenes.checks import number, require_function, turning, unit, vector
 from stickslip.scenes.given import inertia_of, inertia_of_shape, material_of, time_of, two_numbers
-from stickslip.scenes.joints import Force, Joint, Spring
+from stickslip.scenes.joints import Force, Joint, Spring, motor_of
 from stickslip.scenes.shapes import IDENTITY, Shape, Unbounded, orientation
 
 if TYPE_CHECKING:
@@ -295,13 +295,17 @@ class Scene:
     @known_keywords
     def add_revolute(
         self, a: Body | None, b: Body, at: Any, axis: Any = None, *, limits: Any = None, motor: Any = None,
-        friction: float = 0.0, collide: bool = False, name: str | None = None,
+        friction: float = 0.0, damping: float = 0.0, armature: float = 0.0, torque: float = 0.0,
+        collide: bool = False, name: str | None = None,
     ) -> Joint:  # fmt: skip
         """A hinge at the point `at`, about z in the plane, about `axis` in space; a = None is the world.
 
         limits : (least, largest) angle of b against a [rad], 0 at the start.
-        motor : (speed [rad/s], largest torque [N m]).
+        motor : (speed [rad/s], largest torque [N m]), or a `Motor` with a target and gains.
         friction : torque of dry friction [N m].
+        damping : viscous [N m s/rad].
+        armature : moment of inertia of a rotor that turns with the joint [kg m^2].
+        torque : on b, and its opposite on a, all the time [N m].
         collide : whether the two bodies touch one another as others do; they pass through one another by default.
         name : by which `Simulator.joint` finds it; kind and number by default, "revolute1".
         """
@@ -310,23 +314,27 @@ class Scene:
             if axis is None:
                 raise ValueError("axis of a revolute joint in space must be given.")
             direction = unit(axis, "axis", 3)
-        return self._joint("revolute", a, b, at, direction, limits, motor, friction, collide, name)
+        losses = (friction, damping, armature, torque)
+        return self._joint("revolute", a, b, at, direction, limits, motor, losses, collide, name)
 
     @known_keywords
     def add_prismatic(
         self, a: Body | None, b: Body, at: Any, axis: Any, *, limits: Any = None, motor: Any = None,
-        friction: float = 0.0, collide: bool = False, name: str | None = None,
+        friction: float = 0.0, damping: float = 0.0, armature: float = 0.0, torque: float = 0.0,
+        collide: bool = False, name: str | None = None,
     ) -> Joint:  # fmt: skip
         """A slider along `axis`, fixed in a, through `at`; a = None is the world.
 
         limits : (least, largest) shift of b against a [m], 0 at the start.
-        motor : (speed [m/s], largest force [N]).
+        motor : (speed [m/s], largest force [N]), or a `Motor` with a target and gains.
         friction : force of dry friction [N].
+        damping, armature, torque : viscous damping [N s/m], mass of a rotor [kg], force on b all the time [N].
         collide : whether the two bodies touch one another; False by default, as for `add_revolute`.
         """
         direction = np.zeros(3)
         direction[: self.dim] = unit(axis, "axis", self.dim)
-        return self._joint("prismatic", a, b, at, direction, limits, motor, friction, collide, name)
+        losses = (friction, damping, armature, torque)
+        return self._joint("prismatic", a, b, at, direction, limits, motor, losses, collide, name)
 
     @known_keywords
     def add_fixed(
@@ -338,7 +346,7 @@ class Scene:
         """
         self._ends(a, b)
         point = b.position[: self.dim] if at is None else at
-        return self._joint("fixed", a, b, point, np.array([0.0, 0.0, 1.0]), None, None, 0.0, collide, name)
+        return self._joint("fixed", a, b, point, np.array([0.0, 0.0, 1.0]), None, None, (0.0,) * 4, collide, name)
 
     @known_keywords
     def add_spherical(
@@ -350,7 +358,7 @@ class Scene:
         """
         if self.dim == 2:
             raise ValueError("a spherical joint is a joint of space; use add_revolute in the plane.")
-        return self._joint("spherical", a, b, at, np.array([0.0, 0.0, 1.0]), None, None, 0.0, collide, name)
+        return self._joint("spherical", a, b, at, np.array([0.0, 0.0, 1.0]), None, None, (0.0,) * 4, collide, name)
 
     @known_keywords
     def add_distance(
@@ -371,8 +379,8 @@ class Scene:
         return self._keep(rod, collide, name)
 
     def _joint(
-        self, kind: str, a: Body | None, b: Body, at: Any, axis: np.ndarray, limits: Any, motor: Any, friction: Any,
-        collide: bool, name: str | None,
+        self, kind: str, a: Body | None, b: Body, at: Any, axis: np.ndarray, limits: Any, motor: Any,
+        losses: tuple[Any, Any, Any, Any], collide: bool, name: str | None,
     ) -> Joint:  # fmt: skip
         p = np.zeros(3)
         p[: self.dim] = vector(at, "at", self.dim)
@@ -381,12 +389,13 @@ class Scene:
             low, high = two_numbers(limits, "limits")
             if not low <= 0.0 <= high:
                 raise ValueError(f"limits must be (least <= 0, largest >= 0), counted from the start, got {limits!r}.")
-        drive = (0.0, 0.0)
-        if motor is not None:
-            speed, effort = two_numbers(motor, "motor")
-            drive = (number(speed, "speed of motor"), number(effort, "effort of motor", least=0.0))
-        hold = number(friction, "friction of a joint", least=0.0)
-        return self._keep(Joint(kind, *self._ends(a, b), p, p, axis, 0.0, (low, high), drive, hold), collide, name)
+        friction, damping, armature, torque = losses
+        joint = Joint(
+            kind, *self._ends(a, b), p, p, axis, 0.0, (low, high), motor_of(motor),
+            number(friction, "friction of a joint", least=0.0), number(damping, "damping of a joint", least=0.0),
+            number(armature, "armature of a joint", least=0.0), number(torque, "torque of a joint"),
+        )  # fmt: skip
+        return self._keep(joint, collide, name)
 
     def _ends(self, a: Body | None, b: Body | None) -> tuple[int, int]:
         i, j = self._number(a), self._number(b)
