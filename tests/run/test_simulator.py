@@ -387,3 +387,20 @@ def test_rates_of_single_steps():
         for _ in range(20_000):
             sim.step()
         assert 20_000 / (time.process_time() - begin) > 0.5 * rate
+
+
+def test_a_control_law_is_called_at_its_rate():
+    sim = ss.Simulator(pendulum(), dt=1e-3)
+    times = []
+    sim.run(0.05, control=lambda sim: times.append(sim.t), rate=200)
+    assert times == pytest.approx([0.005 * k for k in range(10)]) and sim.steps == 50
+    sim.run(0.06)
+    assert sim.steps == 60
+    for wrong, words in (
+        (lambda: sim.run(0.0), "t_end must be"),
+        (lambda: sim.run(1.0, control=print, rate=300), "whole number of steps"),
+        (lambda: sim.run(1.0, control=print, rate=0.0), "whole number of steps"),
+        (lambda: sim.run(1.0, control=3), "control must be"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            wrong()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,6 +24,7 @@ from stickslip.jit.making import Clock, running
 from stickslip.request import Checks, Records
 from stickslip.run.compiling import announced
 from stickslip.run.driver import Run, march_in_pieces
+from stickslip.run.progress import progress_bar
 from stickslip.run.records import Store
 from stickslip.scenario import as_scenario
 from stickslip.scenes.handles import BodyHandle, JointHandle
@@ -201,6 +202,39 @@ class Simulator:
             self._single.begin()
         if reason is not None:
             raise StepError(reason)
+
+    def run(
+        self,
+        t_end: float,
+        control: Callable[[Simulator], object] | None = None,
+        rate: float | None = None,
+        progress: bool | Callable[[int], None] | None = None,
+    ) -> None:
+        """March to t_end [s], with a control law that is called now and `rate` times a second.
+
+        control : function of this simulator; it reads states, contacts and joints, and sets parameters, motors and forces.
+        rate : [1/s], once per step where it is not given; 1 / rate must be a whole number of steps.
+        progress : as in `simulate`.
+        """
+        left = round((real_number(t_end, "t_end") - self.t) / self.dt)
+        if left < 1:
+            raise ValueError(f"t_end must be at least one step after t = {self.t:g} s, got {t_end:g}.")
+        apart = 1 if rate is None else round(1.0 / (real_number(rate, "rate") * self.dt)) if rate > 0.0 else 0
+        if control is None:
+            apart = left
+        elif not callable(control):
+            raise ValueError(f"control must be a function of the simulator, got {control!r}.")
+        elif apart < 1 or (rate is not None and abs(apart * self.dt * rate - 1.0) > 1e-6):
+            raise ValueError(
+                f"rate must leave a whole number of steps of {self.dt:g} s between two calls, got {rate!r}."
+            )
+        first, last = self.steps, self.steps + left
+        with progress_bar(progress, self._run.system.name, left, 0) as advance:
+            while self.steps < last:
+                if control is not None:
+                    control(self)
+                self.step(min(apart, last - self.steps))
+                advance(self.steps - first)
 
     def reset(self) -> None:
         """Go back to the start that the simulator was made with; parameters stay as they are now."""
