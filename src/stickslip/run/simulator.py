@@ -212,7 +212,7 @@ class Simulator:
     ) -> None:
         """March to t_end [s], with a control law that is called now and `rate` times a second.
 
-        control : function of this simulator; it reads states, contacts and joints, and sets parameters, motors and forces.
+        control : function of this simulator; it reads states and contacts, and sets parameters, motors and forces.
         rate : [1/s], once per step where it is not given; 1 / rate must be a whole number of steps.
         progress : as in `simulate`.
         """
