@@ -85,6 +85,7 @@ from stickslip.mechanisms.steppers.moreau_jean import MoreauJean as MoreauJean
 from stickslip.mechanisms.steppers.moreau_midpoint import MoreauMidpoint as MoreauMidpoint
 from stickslip.mechanisms.steppers.paoli_schatzman import PaoliSchatzman as PaoliSchatzman
 from stickslip.mechanisms.steppers.stewart_trinkle import StewartTrinkle as StewartTrinkle
+from stickslip.page.showing import view as view
 from stickslip.papers.sweeping import MovingBall as MovingBall
 from stickslip.papers.sweeping import MovingPolygon as MovingPolygon
 from stickslip.papers.sweeping import sweeping_process as sweeping_process

@@ -28,6 +28,9 @@ SERVICES = {
     "save a trajectory": "stickslip.io.stream:save",
     "trajectory as a dataset": "stickslip.io.trajectory_layout:to_dataset",
     "draw a limit cycle": "stickslip.figures.limit_cycle:draw",
+    "film a run": "stickslip.figures.animation:animate",
+    "show a run": "stickslip.page.showing:show",
+    "scenario of a run": "stickslip.page.showing:scenario_for",
     "save a figure": "stickslip.figures.style:save",
 }
 """Name of a service -> module and function."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 import numpy as np
 
+from stickslip import markup
 from stickslip.checks import Array, real_number, unknown_name
 from stickslip.drawing.primitives import Drawing
 from stickslip.events.modes import out_of_contacts
@@ -220,7 +221,7 @@ class Scenario:
             params={**(self.params or {}), **(params or {})} or None, stepper=stepper, solver=solver, law=law, t0=t0,
             engine=engine, progress=progress, records=records, checks=checks,
         )  # fmt: skip
-        return service("simulate a mechanism")(
+        run: Trajectory = service("simulate a mechanism")(
             self.system,
             self.q0 if q0 is None else q0,
             self.u0 if u0 is None else u0,
@@ -229,9 +230,28 @@ class Scenario:
             **chosen,
             **options,
         )
+        return replace(run, scenario=self)
+
+    def __repr__(self) -> str:
+        """One line; the fields are there to be read."""
+        sizes = ", ".join(f"{count} {name}" for name, count in self.sizes().items())
+        return f"<Scenario {self.system.name!r}: {self.title}; {sizes}; dt = {self.dt:g} s, t_end = {self.t_end:g} s>"
+
+    def _repr_html_(self) -> str:
+        values = {
+            **dict(zip(self.system.coordinate_names, self.q0.tolist(), strict=True)),
+            **dict(zip(self.system.velocity_names, self.u0.tolist(), strict=True)),
+        }
+        units = self.system.units
+        rows: list[tuple[Any, ...]] = [("dt, t_end", f"{self.dt:g} s, {self.t_end:g} s", "")]
+        rows += [
+            (f"start: {name}", value, units.get(name, "")) for name, value in [*values.items()][: markup.MOST_ROWS]
+        ]
+        rows += [(name, value, units.get(name, "")) for name, value in self.parameters.items()]
+        return markup.table(rows, caption=f"{self.title} ({self.source})" if self.source else self.title)
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class SceneScenario(Scenario):
     """A scene ready to run: a `Scenario` whose start stands in its bodies.
 
@@ -364,7 +384,8 @@ class SceneScenario(Scenario):
             dt=dt, t_end=t_end, stepper=stepper, rule=rule, cone=cone, tol=tol, t0=t0, threads=threads,
             overlap=overlap, progress=progress, records=records, checks=checks,
         )  # fmt: skip
-        return self.scene.simulate(**{"dt": self.dt, "t_end": self.t_end, **own, **chosen, **options})
+        run = self.scene.simulate(**{"dt": self.dt, "t_end": self.t_end, **own, **chosen, **options})
+        return replace(run, scenario=self)
 
 
 # A scene is drawn when it is asked for, as it is then.
@@ -437,10 +458,10 @@ def as_scenario(moving: Any, dt: float | None, q0: Any, u0: Any) -> Scenario:
         raise ValueError("dt must be given [s]; only scenarios, such as those of the library, have one.")
     length = real_number(dt, "dt")
     if isinstance(moving, Scene):
-        return SceneScenario(moving.copy(), length, length, moving.name, "")
+        return SceneScenario(moving.copy(), length, length, moving.name, "described in Python")
     if q0 is None or u0 is None:
         raise ValueError("q0 and u0 must be given for a system; library entries have a start of their own.")
-    return Scenario(moving, q0, u0, length, length, moving.name, "")
+    return Scenario(moving, q0, u0, length, length, moving.name, "described in Python")
 
 
 def _numbers(values: np.ndarray) -> str:

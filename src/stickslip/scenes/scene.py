@@ -506,15 +506,15 @@ class Scene:
         With the environment variable `STICKSLIP_DEBUG` set, the penetration in the certificate is compared with the
         overlaps of the shapes, computed anew (`scenes.collision.overlaps`); a RuntimeWarning tells where it is below.
         """
-        run = service("simulate a scene")(
+        run: Trajectory = service("simulate a scene")(
             self, dt, t_end, progress, stepper=stepper, rule=rule, cone=cone, tol=tol, t0=t0, threads=threads,
             overlap=overlap, records=records, checks=checks, **options,
         )  # fmt: skip
         if debugging():
             from stickslip.scenes.collision.overlaps import checked
 
-            return checked(self, run)
-        return run
+            run = checked(self, run)
+        return replace(run, scenario=self)
 
     def copy(self) -> Scene:
         """A scene of its own with the same bodies, joints, springs and forces."""

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from stickslip import markup
+
 _SHOWN = 20
 
 
@@ -63,6 +65,9 @@ class ContactTable:
         return "\n".join(lines) if len(self) else "no contact is closed"
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return markup.columns_table(self.columns, len(self), f"{len(self)} closed contacts")
 
 
 def _cell(value: Any) -> str:
