@@ -43,6 +43,7 @@ WORDS = {
     "laws": "impact and friction laws",
     "lcp": "arrays only",
     "library": "mechanisms and scenes",
+    "markup": "tables for notebooks",
     "mechanisms": "systems and steppers",
     "on_request": "the calls that go up",
     "page": "the live page",

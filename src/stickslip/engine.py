@@ -8,7 +8,7 @@ state and a block, and nothing else.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
@@ -51,8 +51,10 @@ class State(Protocol):
     impulse_sum : impulses since the last record [N s], shape (n, 2).
     sizes : lengths of q and u, number of contacts.
     problem_text : words of the engine about a step that it could not do.
+    row : all that changes during a run in one array; None where it lies in many.
     """
 
+    row: Any = None
     t0: float
     dt: float
     p: Array
@@ -211,6 +213,21 @@ class Engine(Protocol):
         State and block change together: both hold exactly the steps that were done.
         """
         ...
+
+    def once(self, state: Any, block: Block) -> Callable[[], int]:
+        """A function that does one step as `march` does, into this block; made once, it is called many times."""
+        return lambda: self.march(state, 1, block)
+
+    def contact_columns(self, state: Any, before: Array | None) -> dict[str, np.ndarray]:
+        """Columns of the table of contacts that were closed in the last step, see `ContactTable`.
+
+        before : `state.row` before the last step, where there is one
+        """
+        ...
+
+    def handle(self, kind: str, which: Any) -> Any:
+        """A body or a joint (`kind`) of a scene, to be read and driven between steps."""
+        raise ValueError(f"{kind} is for scenes; a mechanism is changed by its `params`.")
 
     def measure(self, state: Any, t: Array, q: Array, u: Array) -> Measured:
         """Gaps and energies of states of this run."""

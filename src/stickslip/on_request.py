@@ -14,6 +14,7 @@ from typing import Any
 SERVICES = {
     "simulate a mechanism": "stickslip.run.simulate:simulate",
     "simulate a scene": "stickslip.run.scene_simulate:simulate_scene",
+    "prepare a mechanism": "stickslip.run.simulate:prepare_steps",
     "prepare a scene": "stickslip.run.scene_simulate:prepare_run",
     "simulate a circuit": "stickslip.run.circuit_simulate:simulate_circuit",
     "plot a circuit": "stickslip.figures.circuit:plot",
@@ -27,6 +28,9 @@ SERVICES = {
     "save a trajectory": "stickslip.io.stream:save",
     "trajectory as a dataset": "stickslip.io.trajectory_layout:to_dataset",
     "draw a limit cycle": "stickslip.figures.limit_cycle:draw",
+    "film a run": "stickslip.figures.animation:animate",
+    "show a run": "stickslip.page.showing:show",
+    "scenario of a run": "stickslip.page.showing:scenario_for",
     "save a figure": "stickslip.figures.style:save",
 }
 """Name of a service -> module and function."""

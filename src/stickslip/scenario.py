@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 import numpy as np
 
+from stickslip import markup
 from stickslip.checks import Array, real_number, unknown_name
 from stickslip.drawing.primitives import Drawing
 from stickslip.events.modes import out_of_contacts
@@ -201,6 +202,14 @@ class Scenario:
         given = {"progress": False, **options, **({"params": params} if params else {})}
         return moved.simulate(**{**given, "q0": q0, "u0": moved.u0})
 
+    def prepared(self, t: float, q: Any, u: Any, params: Mapping[str, float], options: Mapping[str, Any]) -> Any:
+        """A run from a state at t [s], to be stepped by hand; None: the scenario's own start.
+
+        options : `stepper`, `records`, `checks` and so on, as `simulate` takes them
+        """
+        start = self.q0 if q is None else q, self.u0 if u is None else u
+        return service("prepare a mechanism")(self.system, *start, self.dt, t, params, dict(options))
+
     def simulate(
         self,
         *,
@@ -228,7 +237,7 @@ class Scenario:
             params={**(self.params or {}), **(params or {})} or None, stepper=stepper, solver=solver, law=law, t0=t0,
             engine=engine, progress=progress, records=records, checks=checks,
         )  # fmt: skip
-        return service("simulate a mechanism")(
+        run: Trajectory = service("simulate a mechanism")(
             self.system,
             self.q0 if q0 is None else q0,
             self.u0 if u0 is None else u0,
@@ -237,9 +246,28 @@ class Scenario:
             **chosen,
             **options,
         )
+        return replace(run, scenario=self)
+
+    def __repr__(self) -> str:
+        """One line; the fields are there to be read."""
+        sizes = ", ".join(f"{count} {name}" for name, count in self.sizes().items())
+        return f"<Scenario {self.system.name!r}: {self.title}; {sizes}; dt = {self.dt:g} s, t_end = {self.t_end:g} s>"
+
+    def _repr_html_(self) -> str:
+        values = {
+            **dict(zip(self.system.coordinate_names, self.q0.tolist(), strict=True)),
+            **dict(zip(self.system.velocity_names, self.u0.tolist(), strict=True)),
+        }
+        units = self.system.units
+        rows: list[tuple[Any, ...]] = [("dt, t_end", f"{self.dt:g} s, {self.t_end:g} s", "")]
+        rows += [
+            (f"start: {name}", value, units.get(name, "")) for name, value in [*values.items()][: markup.MOST_ROWS]
+        ]
+        rows += [(name, value, units.get(name, "")) for name, value in self.parameters.items()]
+        return markup.table(rows, caption=f"{self.title} ({self.source})" if self.source else self.title)
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class SceneScenario(Scenario):
     """A scene ready to run: a `Scenario` whose start stands in its bodies.
 
@@ -315,6 +343,11 @@ class SceneScenario(Scenario):
             lines.append(f"  {body.name}: {body.kind} {type(body.shape).__name__.lower()}{mass}{motion}")
         return "\n".join([*lines, ""])
 
+    def prepared(self, t: float, q: Any, u: Any, params: Mapping[str, float], options: Mapping[str, Any]) -> Any:
+        grouped = {each.name for kind in (Records, Checks) for each in fields(kind)}
+        given = {**{name: value for name, value in self.options.items() if name not in grouped}, **options}
+        return service("prepare a scene")(self.scene, self.dt, t + self.dt, t0=t, q0=q, u0=u, **given)
+
     def starting(self, state: Mapping[str, float]) -> SceneScenario:
         """The scenario with another start: positions, planar angles and velocities by name, `cube1.vx`."""
         scene = self.scene.copy()
@@ -368,7 +401,8 @@ class SceneScenario(Scenario):
             dt=dt, t_end=t_end, stepper=stepper, rule=rule, cone=cone, tol=tol, t0=t0, threads=threads,
             overlap=overlap, progress=progress, records=records, checks=checks,
         )  # fmt: skip
-        return self.scene.simulate(**{"dt": self.dt, "t_end": self.t_end, **own, **chosen, **options})
+        run = self.scene.simulate(**{"dt": self.dt, "t_end": self.t_end, **own, **chosen, **options})
+        return replace(run, scenario=self)
 
 
 # A scene is drawn when it is asked for, as it is then.
@@ -422,6 +456,29 @@ def as_shown(scenario: Any, trajectory: Trajectory) -> Any:
         )
     t_end = max(float(trajectory.t[-1]), trajectory.dt)
     return SceneScenario(scenario, trajectory.dt, t_end, scenario.name, "")
+
+
+def as_scenario(moving: Any, dt: float | None, q0: Any, u0: Any) -> Scenario:
+    """A scenario of what is to be stepped by hand: a `Scenario`, a `Scene`, or a system with its start.
+
+    dt : step size [s]; None: that of the scenario
+    """
+    if isinstance(moving, Scenario):
+        length = moving.dt if dt is None else real_number(dt, "dt")
+        start = {name: value for name, value in (("q0", q0), ("u0", u0)) if value is not None}
+        if start and moving.kind == "scene":
+            raise ValueError("q0 and u0 are for mechanisms; the start of a scene stands in its bodies.")
+        return replace(moving, dt=length, t_end=max(moving.t_end, length), **start)
+    if not isinstance(moving, (Scene, System)):
+        raise ValueError(f"a Scenario, a Scene, or a system with q0= and u0= is needed, got {type(moving).__name__}.")
+    if dt is None:
+        raise ValueError("dt must be given [s]; only scenarios, such as those of the library, have one.")
+    length = real_number(dt, "dt")
+    if isinstance(moving, Scene):
+        return SceneScenario(moving.copy(), length, length, moving.name, "described in Python")
+    if q0 is None or u0 is None:
+        raise ValueError("q0 and u0 must be given for a system; library entries have a start of their own.")
+    return Scenario(moving, q0, u0, length, length, moving.name, "described in Python")
 
 
 def _numbers(values: np.ndarray) -> str:

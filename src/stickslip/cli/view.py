@@ -1,6 +1,5 @@
 """`stickslip view`: the live page, on this machine only."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -26,6 +25,7 @@ def view(
     """
     from stickslip.page.server import HOST, Server
     from stickslip.page.service import Service
+    from stickslip.page.showing import serve
 
     if not 0 <= port <= 65535:
         raise ValueError(f"--port must lie between 0 and 65535, got {port}.")
@@ -34,16 +34,7 @@ def view(
         server = Server(Service(name, files), port)
     except OSError as error:
         raise ValueError(f"--port {port} on {HOST} cannot be used: {error.strerror}.") from None
-    server.workers.start()
-    print(f"stickslip: the page is at {server.url}  (Ctrl-C ends it)", file=sys.stderr, flush=True)
-    if browser:
-        _open(server.url)
-    try:
-        server.serve_forever(poll_interval=0.2)
-    except KeyboardInterrupt:
-        print("stickslip: the page is closed", file=sys.stderr)
-    finally:
-        server.server_close()
+    serve(server, browser)
 
 
 _MAKES = {".nc": "stickslip run NAME --out {}", ".toml": "stickslip new NAME > {}"}
@@ -73,14 +64,3 @@ def _asked(what: list[str]) -> tuple[str | None, list[Path]]:
             library.keywords(text)  # says which names are known
             name = text
     return name, files
-
-
-def _open(url: str) -> None:
-    import webbrowser
-
-    try:
-        opened = webbrowser.open(url)
-    except webbrowser.Error:
-        opened = False
-    if not opened:
-        print("stickslip: no browser could be opened; open the address yourself", file=sys.stderr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -82,9 +83,19 @@ def look() -> Iterator[None]:
         yield
 
 
+class Picture(Figure):
+    """A figure that a notebook shows; it needs no window and no clean-up."""
+
+    def _repr_png_(self) -> bytes:
+        room = io.BytesIO()
+        with look():
+            self.savefig(room, format="png", dpi=110)
+        return room.getvalue()
+
+
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure [inch] that needs no window and no clean-up."""
-    return Figure(figsize=(width, height), layout="constrained")
+    return Picture(figsize=(width, height), layout="constrained")
 
 
 def save(figure: Figure, path: str | Path, *, title: str = "", dpi: int = 200) -> Path:

@@ -6,6 +6,7 @@ Both take and update the same `Memory` and write the same records, so that one c
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,6 +16,7 @@ from stickslip import codes
 from stickslip.checks import Array
 from stickslip.contact.planar import PlanarSolver
 from stickslip.engine import Block, Engine, Measured, Memory, Seen, beyond_bounds
+from stickslip.jit.kernel import plain
 from stickslip.laws import ImpactLaw
 from stickslip.laws.compiled import kernel_numbers, kernel_options
 from stickslip.mechanisms import reasons
@@ -57,6 +59,29 @@ class MechanismEngine(Engine):
     def _tolerances(self) -> tuple[float, float] | None:
         """Relative and absolute tolerance of an integrator that has them."""
         return None
+
+    def contact_columns(self, state: Memory, before: Array | None) -> dict[str, np.ndarray]:
+        """Names, gaps, impulses, forces and states of the contacts in the last step, which is done once more."""
+        names, n = np.array(self.system.contact_names, dtype=str), self.system.n_contacts
+        impulse, label = np.zeros((n, 2)), np.zeros(n, np.int8)
+        if before is not None and state.step > 0:
+            again = Memory(before.copy(), state.p, state.t0, state.dt, state.sizes)
+            again.impulse_sum[:] = 0.0
+            block = Block.room(1, 2 * n + 2, state.sizes, 1)
+            if self.march(again, 1, block) == UNSOLVED and self.helper is not None:
+                self.helper.march(again, 1, block)
+            impulse, label = block.impulse[0], block.state[0]
+        closed = np.flatnonzero(label != codes.OPEN)
+        force = impulse[closed] / state.dt
+        return {
+            "contact": names[closed],
+            "gap": np.asarray(self.system.gap(state.q, state.t, state.p))[closed],
+            "normal_impulse": impulse[closed, 0],
+            "tangential_impulse": impulse[closed, 1],
+            "normal_force": force[:, 0],
+            "tangential_force": force[:, 1],
+            "state": label[closed],
+        }
 
     def step_energy(self, state: Memory) -> float:
         """dt^2 h . M^-1 h / 2 at the start [J]; 0 for integrators that choose their steps: at rest up to round-off."""
@@ -143,6 +168,12 @@ class Compiled(MechanismEngine):
         return int(status)
 
     def _call(self, memory: Memory, n_steps: int, block: Block) -> tuple[int, int]:
+        arguments = self._arguments(memory, n_steps, block)
+        status, done, block.n_events, block.records = self.module.march(*arguments)
+        return status, done
+
+    def _arguments(self, memory: Memory, n_steps: int, block: Block) -> tuple[Any, ...]:
+        """What the kernel takes; its arrays are those of the state and of the block."""
         sweeps, tol = self.solver.max_iterations or 10_000, float(self.solver.tol)
         p = memory.p
         if self.law is not None:
@@ -150,8 +181,17 @@ class Compiled(MechanismEngine):
         run = Run(p, memory.t0, memory.dt, sweeps, tol)
         kept = Kept(*(getattr(memory, name) for name in Kept._fields))
         records = Records(block.q, block.u, block.impulse, block.state, block.events)
-        status, done, block.n_events, block.records = self.module.march(run, kept, records, n_steps, block.every)
-        return status, done
+        return run, kept, records, n_steps, block.every
+
+    def once(self, memory: Memory, block: Block) -> Callable[[], int]:
+        arguments = tuple(map(plain, self._arguments(memory, 1, block)))
+        kernel = self.module.march.version(*arguments)
+
+        def step() -> int:
+            status, _, block.n_events, block.records = kernel(*arguments)
+            return int(status)
+
+        return step
 
     def measure(self, memory: Memory, t: Array, q: Array, u: Array) -> Measured:
         gaps, energies = np.empty((len(t), self.system.n_contacts)), np.empty((len(t), 2))

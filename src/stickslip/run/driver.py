@@ -114,7 +114,7 @@ def march(run: Run, store: Store, advance: Callable[[int], None]) -> tuple[str, 
     """
     try:
         with running(Clock()) as clock:
-            reason = _march_in_pieces(run, store, advance, clock)
+            reason = march_in_pieces(run, store, advance, clock)
     except KeyboardInterrupt:
         reason = f"interrupted at t = {run.state.t:.9g} s"
     except MemoryError as problem:
@@ -122,7 +122,7 @@ def march(run: Run, store: Store, advance: Callable[[int], None]) -> tuple[str, 
     return reason or "finished", reason is None
 
 
-def _march_in_pieces(run: Run, store: Store, advance: Callable[[int], None], clock: Clock) -> str | None:
+def march_in_pieces(run: Run, store: Store, advance: Callable[[int], None], clock: Clock) -> str | None:
     """March to the end; None, or why the run has to end before."""
     engine, state, every = run.engine, run.state, run.records.every
     n_q, n_u, contacts = state.sizes

@@ -53,6 +53,7 @@ class Store:
     writer: Any = None
     taken: Seen | None = None  # the records of the last block
     ending: bool = False  # rows were written that a run which goes on does not have
+    thins: bool = False  # records are thinned where they do not fit into memory, without a file that has them all
 
     def __post_init__(self) -> None:
         run = self.run
@@ -189,9 +190,7 @@ class Store:
         Whatever ends the block early, Ctrl-C among it, leaves the run where it stood before.
         """
         run, mark = self.run, None if self.writer is None else self.writer.mark()
-        state = run.engine.arrays(run.state)
-        # Lists grow in place; arrays and numbers are only ever replaced.
-        kept = {name: copy.copy(value) for name, value in vars(self).items() if name in self._CHANGING}
+        state, kept = run.engine.arrays(run.state), self.kept()
         try:
             yield
         except BaseException:
@@ -200,6 +199,27 @@ class Store:
             if mark is not None:
                 self.writer.return_to(mark)
             raise
+
+    def kept(self) -> dict[str, Any]:
+        """What was recorded so far, for `return_to`: lists grow in place; arrays and numbers are only ever replaced."""
+        return {name: copy.copy(value) for name, value in vars(self).items() if name in self._CHANGING}
+
+    def return_to(self, kept: dict[str, Any]) -> None:
+        """Go back to what `kept` returned."""
+        vars(self).update({name: copy.copy(value) for name, value in kept.items()})
+
+    def begin_here(self) -> None:
+        """Forget what was recorded: the present state is the first record."""
+        state, n = self.run.state, self.run.state.sizes[2]
+        self.parts, self.events, self.seen, self.stride, self.deepest = [], [], 0, 1, 0.0
+        self.unfinished, self.dropped = self._no_events(), np.zeros((n, 2))
+        self._append(np.array([state.t]), state.q[None], state.u[None], np.zeros((1, n, 2)), self.last_state[None])
+
+    def compact(self) -> None:
+        """Join the last parts while each is as long as the one before: few remain, and records move seldom."""
+        while len(self.parts) > 1 and len(self.parts[-1][0]) >= len(self.parts[-2][0]):
+            last, before = self.parts.pop(), self.parts.pop()
+            self.parts.append(tuple(np.concatenate(pair) for pair in zip(before, last, strict=True)))
 
     def block(self, steps: int) -> Block:
         """Room for what a march of some steps records."""
@@ -281,7 +301,7 @@ class Store:
 
     def _fit(self) -> None:
         """Thin what is in memory where the file has it all."""
-        while self.writer is not None and sum(len(part[0]) for part in self.parts) > self.limit:
+        while (self.writer is not None or self.thins) and sum(len(part[0]) for part in self.parts) > self.limit:
             self._thin()
 
     def _keep(self, *rows: np.ndarray) -> None:
@@ -334,7 +354,8 @@ class Store:
             self.parts.append((*self.last[:3], self.dropped[None], *self.last[4:]))
         plain = status
         if self.stride > 1:
-            status += f"; thinned to every {self.stride * self.every} steps in memory, all records are in {self.out}"
+            where = "" if self.out is None else f", all records are in {self.out}"
+            status += f"; thinned to every {self.stride * self.every} steps in memory{where}"
         if self.events_dropped:
             status += f"; the later impacts are only in {self.out}"
         events = np.concatenate(self.events) if self.events else self._no_events()

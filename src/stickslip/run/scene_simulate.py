@@ -25,7 +25,7 @@ from stickslip.run.options import chosen_stepper, number_of_steps
 from stickslip.scenes.engine import SceneEngine, SceneState, arrays_in
 from stickslip.scenes.friction import engine_class
 from stickslip.scenes.scene import Scene
-from stickslip.scenes.start import allow_joints, check_start, consistent_velocities, hold_at_first_contact
+from stickslip.scenes.start import allow_joints, check_start, consistent_velocities, hold_at_first_contact, place
 from stickslip.trajectory import FORCES, MOTORS, Trajectory
 
 RULES = ("predictive", "gs05")
@@ -55,11 +55,13 @@ def prepare_run(
     t0: Any = 0.0,
     threads: Any = 1,
     overlap: Any = "raise",
+    q0: Any = None,
+    u0: Any = None,
     records: Records | None = None,
     checks: Checks | None = None,
     **options: Unpack[RunOptions],
 ) -> Run:
-    """Check the arguments of `Scene.simulate` and set up the run."""
+    """Check the arguments of `Scene.simulate` and set up the run; q0, u0: another start than that of the bodies."""
     kept, checked = grouped(records, checks, options, scene.simulate)
     _require_known(checked)
     start = real_number(t0, "t0")
@@ -82,6 +84,8 @@ def prepare_run(
     depth = PENETRATION_TOLERANCE if checked.penetration_tol is None else checked.penetration_tol
     engine.t0, engine.overlap, engine.penetration_tol = start, overlap, real_number(depth, "penetration_tol")
     engine.start_driven(start)
+    if q0 is not None or u0 is not None:
+        place(engine, q0, u0, start)
     check_start(engine, start, overlap, engine.penetration_tol)
     first_impacts = consistent_velocities(engine, start)
     q, u = engine.state()
@@ -202,5 +206,5 @@ def _forced(scene: Scene) -> int:
     driven = any(body.motion is not None or np.any(body.velocity) or np.any(body.angular_velocity) for body in moved)
     come_and_go = any(np.isfinite(body.life).any() for body in scene.bodies)
     damped = any(spring.damping > 0.0 for spring in scene.springs)
-    motors = any(joint.motor[1] > 0.0 for joint in scene.joints)
+    motors = any(joint.motor.effort > 0.0 or joint.torque != 0.0 for joint in scene.joints)
     return FORCES * bool(scene.forces or driven or come_and_go or damped) + MOTORS * motors

@@ -13,7 +13,7 @@ import numpy as np
 
 from stickslip import codes
 from stickslip._version import __version__
-from stickslip.checks import Array, real_number
+from stickslip.checks import Array, real_number, refuse_unknown_options
 from stickslip.contact.planar import PlanarSolver, solver_from
 from stickslip.engine import Memory
 from stickslip.events.event_driven import EventDriven, EventEngine
@@ -181,6 +181,24 @@ def _on_constraints(system: System, t: float, q: Array, u: Array, p: Array) -> t
     none = np.zeros(len(Lambda))
     columns = (np.full(len(Lambda), t), inertia.index, none, none, none, Lambda, before, inertia.rate(u))
     return q, u, np.column_stack(columns)[Lambda != 0.0]
+
+
+def prepare_steps(
+    system: System, q: Any, u: Any, dt: float, t: float, params: Mapping[str, float], options: dict[str, Any]
+) -> Run:
+    """A run from (q, u) at t [s] that is to be stepped by hand; `options` as `simulate` takes them."""
+    records, checks = options.pop("records"), options.pop("checks")
+    asked = {"stepper": "moreau-midpoint", "solver": "auto", "law": None, "engine": "auto"}
+    refuse_unknown_options("Simulator", options, asked)
+    asked |= options
+    stepper = chosen_stepper(asked["stepper"])
+    if not isinstance(stepper, Stepper):
+        raise ValueError(
+            f"stepper of a Simulator must have steps of one length, got {stepper.name!r}, which divides the time of a "
+            "whole run; use simulate."
+        )
+    how = stepper, asked["solver"], asked["law"], params, t, asked["engine"]
+    return prepare(system, q, u, dt, t + dt, *how, records, checks)
 
 
 def _notes(system: System, p: Array, stepper: Integrator, solver: PlanarSolver, law: ImpactLaw) -> dict[str, str]:

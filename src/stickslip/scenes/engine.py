@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar
@@ -19,7 +20,7 @@ from stickslip.contact.pyramid import pyramid_answers
 from stickslip.cost import require_memory
 from stickslip.engine import Block, Engine, Measured, Seen, State, beyond_bounds
 from stickslip.jit.parallel import team
-from stickslip.scenes import layout, reasons, step
+from stickslip.scenes import handles, layout, reasons, step, touching
 from stickslip.scenes import tables as tables
 from stickslip.scenes.bounds import SceneBounds
 from stickslip.scenes.checks import called, motion_at, turning, vector
@@ -156,7 +157,8 @@ class SceneEngine(Engine):
         self.channel[self.channels] = np.arange(len(self.channels))
         self.driven = [body for body in scene.bodies if body.kind == "driven"]
         self.called = [force for force in scene.forces if callable(force.force) or callable(force.torque)]
-        self.wrench = np.zeros((n, 6))
+        self.wrench, self.pushes = np.zeros((n, 6)), np.zeros((n, 6))
+        self.constant = self.bodies.wrench.copy()  # forces and torques of the scene that are numbers
         self.narrow = tables.narrow_room(self.geoms)
         link_pairs(self.shapes, self.geoms, self.narrow)
         self.counts = tables.counters()
@@ -166,6 +168,7 @@ class SceneEngine(Engine):
         self._grow(4 * len(self.geoms.kind) + 64)
         self.t0, self.overlap, self.penetration_tol = 0.0, "keep", 0.0
         self.appearing: dict[int, np.ndarray] = {}  # numbers of the bodies by the step in which they appear
+        self._once: Any = None  # block, contacts and arguments of `march_once`
 
     # -- room ----------------------------------------------------------------------------------------------------------
 
@@ -205,31 +208,67 @@ class SceneEngine(Engine):
         self.appearing = appearances(self, state.t0)
 
     def march(self, state: SceneState, steps: int, block: Block) -> int:
-        code, target = step.DONE, state.step + steps
+        target = state.step + steps
         block.records, block.n_events = 0, 0
         rows, channels = block.state.shape
         block.measured = Measured(np.full((rows, channels), np.inf), np.zeros((rows, 2)))
+        code = self._march_to(state, target, block)
+        block.state[block.records] = self.book.state
+        return code
+
+    def _march_to(self, state: SceneState, target: int, block: Block) -> int:
+        """March until `target` steps are done, with help for steps that the kernel cannot do alone."""
         checked = -1  # the last step for which bodies that appear were looked at
         while True:
             if checked < state.step < target:
                 checked = state.step
                 if not self._let_appear(state):
-                    code = reasons.CANNOT_APPEAR
-                    break
+                    return reasons.CANNOT_APPEAR
             until = min((k for k in self.appearing if k > state.step), default=target)
             left = min(target, until, state.step + 1 if self.called else target) - state.step
             self._apply_functions(state)
-            code = self._call(state, left, block, False)
+            code = self._helped(state, block, self._call(state, left, block, False))
+            if code not in (step.DONE, step.NO_ROOM) or state.step >= target:
+                return code
+
+    def _helped(self, state: SceneState, block: Block, code: int) -> int:
+        """Do what the kernel asks for: solve the step it stands in, or make room for more contact points."""
+        if code == step.UNSOLVED:
+            code = self._rescue(state, block)
             if code == step.UNSOLVED:
-                code = self._rescue(state, block)
-                if code == step.UNSOLVED:
-                    self._note_failure()
-            if code == step.NO_ROOM:
-                self._grow(2 * self.contacts_room)
-            elif code != step.DONE or state.step >= target:
-                break
-        block.state[block.records] = self.book.state
+                self._note_failure()
+        if code == step.NO_ROOM:
+            self._grow(2 * self.contacts_room)
         return code
+
+    def once(self, state: SceneState, block: Block) -> Callable[[], int]:
+        """Steps one by one, with arguments of the kernel that are made once."""
+        if self.called or self.appearing or any(body.motion for body in self.driven):
+            return lambda: self.march(state, 1, block)
+        rows, channels = block.state.shape
+        block.measured = Measured(np.full((rows, channels), np.inf), np.zeros((rows, 2)))
+        return functools.partial(self._march_once, state, block)
+
+    def _march_once(self, state: SceneState, block: Block) -> int:
+        if self._once is None or self._once[0] is not block or self._once[1] is not self.contacts:
+            self._once = (block, self.contacts, self._arguments(state, 1, block, False))
+        self.book.counts[0] = 0
+        code, _, block.records = step.march(*self._once[2])
+        block.n_events = int(self.book.counts[0])
+        if block.n_events:
+            self._keep_events(block, 0)
+        if code not in (step.DONE, step.EVENTS_FULL):
+            code = self._helped(state, block, code)
+            if code == step.NO_ROOM:
+                code = self._march_to(state, state.step + 1, block)
+        block.state[block.records] = self.book.state
+        return step.DONE if code == step.EVENTS_FULL else code
+
+    def contact_columns(self, state: SceneState, before: np.ndarray | None) -> dict[str, np.ndarray]:
+        return touching.contact_columns(self, state.step > 0)
+
+    def handle(self, kind: str, which: Any) -> Any:
+        return handles.joint_handle(self, which) if kind == "joint" else handles.body_handle(self, which)
 
     def _let_appear(self, state: SceneState) -> bool:
         """Make room for the bodies that appear in the next step; False where they overlap others and must not."""
@@ -266,22 +305,30 @@ class SceneEngine(Engine):
         }
 
     def _call(self, state: SceneState, n: int, block: Block, resume: bool) -> int:
-        assert block.measured is not None
-        k = block.records
         self.book.counts[0] = 0
+        code, _, written = step.march(*self._arguments(state, n, block, resume))
+        block.records += written
+        if self.book.counts[0]:
+            self._keep_events(block, block.n_events)
+        return step.DONE if code == step.EVENTS_FULL else code
+
+    def _arguments(self, state: SceneState, n: int, block: Block, resume: bool) -> tuple[Any, ...]:
+        """What the kernel takes for n steps; it writes records behind those that the block has."""
+        assert block.measured is not None
         measured = block.measured
         records = (block.q, block.u, block.impulse, block.state, measured.gap, measured.energy)
-        code, _, written = step.march(
+        return (
             self.world(), self.search(), self.touching(0), self.touching(1), self.problems(),
             Diary(self.channel, self.channels, self.book),
-            Span(state.t0, n, block.every, self._driven(state, n), resume), Records(*(rows[k:] for rows in records)),
+            Span(state.t0, n, block.every, self._driven(state, n), resume),
+            Records(*(rows[block.records :] for rows in records)),
         )  # fmt: skip
-        block.records += written
-        events = int(self.book.counts[0])
-        if events:
-            block.events = np.concatenate([block.events[: block.n_events], self.book.events[:events]])
-            block.n_events += events
-        return step.DONE if code == step.EVENTS_FULL else code
+
+    def _keep_events(self, block: Block, before: int) -> None:
+        """Put the impacts that the kernel wrote behind the first `before` ones of the block."""
+        found = self.book.events[: int(self.book.counts[0])]
+        block.events = np.concatenate([block.events[:before], found])
+        block.n_events = before + len(found)
 
     def world(self) -> World:
         return World(self.bodies, self.geoms, self.materials, self.shapes, self.joints, self.springs, self.options)
@@ -327,7 +374,7 @@ class SceneEngine(Engine):
             return
         dim, t = self.scene.dim, state.t
         wrench = self.bodies.wrench
-        wrench[:] = tables.body_table(self.scene).wrench
+        wrench[:] = self.constant + self.pushes
         for force in self.called:
             i = force.body
             x, v = self.bodies.pose[i, :dim].copy(), self.bodies.vel[i, :dim].copy()
@@ -338,6 +385,11 @@ class SceneEngine(Engine):
             if callable(force.torque):
                 name = f"torque {where}"
                 wrench[i, 3 if dim == 3 else 5 :] += turning(called(force.torque, (t, x, v), name), name, dim)
+
+    def push(self, body: int, part: slice, value: np.ndarray) -> None:
+        """Set a force [N] or torque [N m] in world axes on a body, beside those of the scene, until it is set anew."""
+        self.pushes[body, part] = value
+        self.bodies.wrench[body, part] = self.constant[body, part] + self.pushes[body, part]
 
     def _solve(self, contacts: Any) -> float:
         """Solve the islands whose start from the last step was not good enough; returns the worst residual."""
@@ -731,8 +783,8 @@ class SceneEngine(Engine):
             "bodies": self.bodies, "geoms": self.geoms, "contacts": self.contacts, "pairs": self.pairs,
             "active": self.active, "order": self.order, "follow": self.follow, "begins": self.begins,
             "row_begins": self.row_begins, "residuals": self.residuals, "effort": self.effort, "rows": self.rows,
-            "joints": self.joints, "wrench": self.wrench, "counts": self.counts, "parent": self.parent,
-            "label": self.label, "head": self.head, "book": self.book[:5],
+            "joints": self.joints, "wrench": self.wrench, "pushes": self.pushes, "counts": self.counts,
+            "parent": self.parent, "label": self.label, "head": self.head, "book": self.book[:5],
         }  # fmt: skip
         for name, table in tables.items():
             yield from arrays_in(name, table)

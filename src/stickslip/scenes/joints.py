@@ -5,11 +5,61 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from stickslip.scenes.checks import number
+from stickslip.scenes.given import two_numbers
+
 KINDS = ("spherical", "revolute", "prismatic", "fixed", "distance")
 """Names of the kernel's kinds, in its order; a planar revolute joint is "revolute"."""
+
+
+@dataclass(frozen=True)
+class Motor:
+    """Motor of a revolute or prismatic joint; lengths and forces where the joint slides, angles and torques elsewhere.
+
+    Without stiffness and damping it holds its speed exactly, as far as its largest effort allows.  With them its effort
+    is stiffness (target - x) + damping (speed - u), at the end of each step: no gain makes it unstable.
+
+    Parameters
+    ----------
+    speed : wanted [rad/s or m/s].
+    effort : largest [N m or N]; 0: no motor.
+    target : wanted angle [rad] or travel [m], counted from the start.
+    stiffness : [N m/rad or N/m].
+    damping : [N m s/rad or N s/m].
+    """
+
+    speed: float = 0.0
+    effort: float = math.inf
+    target: float = 0.0
+    stiffness: float = 0.0
+    damping: float = 0.0
+
+    def __post_init__(self) -> None:
+        for field in ("speed", "target"):
+            number(getattr(self, field), f"{field} of motor")
+        for field in ("stiffness", "damping"):
+            number(getattr(self, field), f"{field} of motor", least=0.0)
+        if not math.isinf(self.effort):
+            number(self.effort, "effort of motor", least=0.0)
+        if math.isinf(self.effort) and self.stiffness + self.damping == 0.0:
+            raise ValueError("effort of motor must be finite where it has no stiffness or damping, got inf.")
+
+
+NO_MOTOR = Motor(effort=0.0)
+
+
+def motor_of(value: Any) -> Motor:
+    """The motor that `motor=` of a joint asks for: None, (speed, largest effort) or a `Motor`."""
+    if value is None:
+        return NO_MOTOR
+    if isinstance(value, Motor):
+        return value
+    speed, effort = two_numbers(value, "motor")
+    return Motor(number(speed, "speed of motor"), number(effort, "effort of motor", least=0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,8 +73,12 @@ class Joint:
     axis : direction of the z axis of the joint frame, world coordinates at the start.
     length : of a distance joint [m].
     limits : least and largest angle [rad] or travel [m], measured from the start.
-    motor : speed [rad/s or m/s] and largest effort [N m or N].
+    motor : what drives it, an effort of 0 for none.
     friction : effort of dry friction [N m or N].
+    damping : of viscous friction [N m s/rad or N s/m].
+    armature : inertia of a rotor that turns with the joint [kg m^2 or kg].
+    torque : effort that acts all the time [N m or N].
+    name : by which a `Simulator` finds it.
     """
 
     kind: str
@@ -35,8 +89,12 @@ class Joint:
     axis: np.ndarray
     length: float = 0.0
     limits: tuple[float, float] = (-math.inf, math.inf)
-    motor: tuple[float, float] = (0.0, 0.0)
+    motor: Motor = NO_MOTOR
     friction: float = 0.0
+    damping: float = 0.0
+    armature: float = 0.0
+    torque: float = 0.0
+    name: str = ""
 
 
 @dataclass(frozen=True, eq=False)

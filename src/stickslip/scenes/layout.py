@@ -19,7 +19,7 @@ SPHERE, CAPSULE, HULL, POLYGON, PLANE, FIELD = range(6)
 
 MAX_POINTS = 8  # contact points of one pair
 ZERO: Any = np.int64(0)  # where counting begins: a literal 0 passed on would compile the callee twice
-ROWS_PER_JOINT = 9
+ROWS_PER_JOINT = 10
 
 
 BODY = np.dtype(
@@ -186,7 +186,7 @@ LINK = np.dtype(
         ("b", np.int64),
         ("frame_a", float, (7,)),  # joint frame in body a; its z axis is the joint's axis
         ("frame_b", float, (7,)),
-        ("numbers", float, (8,)),  # length, lower, upper, motor speed and effort, friction effort, stiffness, damping
+        ("numbers", float, (12,)),  # length, lower, upper, ...: see `stickslip.scenes.islands.joint_rows`
         ("turns", float),  # angle of a revolute joint in the last step, to count turns
         ("extent", float),  # how far its bodies extend from their centres of mass [m], the joint's point among them
         ("error", float),  # largest position error g at a midpoint so far [m], turns times extent

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stickslip.checks import real_array
 from stickslip.scenes import layout, step
 from stickslip.scenes.rotation import advance
 from stickslip.trajectory import IMPACT_COLUMNS
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 ROUNDS = 2000
 APART = 0.1  # of the extent of the larger body: a joint with a larger position error does not hold any more
 AGREES = 1e-9  # of the velocities whose difference a joint row is: what rounding and printed digits explain
+OPEN_JOINT = 1e-6  # of the extent of a joint's bodies: a state that is given must not have it further apart
+UNIT = 1e-6  # how far the length of a quaternion that is given may be from 1
 SAMPLES = 64  # of the way to the first midpoint: the shortest pieces in which bodies are moved there
 
 
@@ -165,6 +168,57 @@ def consistent_velocities(engine: SceneEngine, t0: float) -> np.ndarray:
         first, second = (a, b) if a >= 0 else (b, -1)
         found.append([t0, first, -speed, 0.0, push, 0.0, 0.0, 0.0, second])
     return np.array(found)
+
+
+def place(engine: SceneEngine, q: Any, u: Any, t0: float) -> None:
+    """Put the bodies where q and u say, as trajectories have them; None leaves places, or velocities, as they are.
+
+    Sizes, finite numbers, unit quaternions and joints that hold together are required.
+    """
+    scene, bodies, i = engine.scene, engine.bodies, engine.channels
+    if q is not None:
+        rows = _rows(q, "q", scene.coordinate_names, len(i))
+        if scene.dim == 2:
+            angle, zero = rows[:, 2], np.zeros(len(i))
+            bodies.pose[i] = np.column_stack([rows[:, :2], zero, np.cos(0.5 * angle), zero, zero, np.sin(0.5 * angle)])
+            bodies.angle[i] = angle
+        else:
+            length = np.linalg.norm(rows[:, 3:], axis=1)
+            wrong = np.flatnonzero(~(np.abs(length - 1.0) <= UNIT))
+            if len(wrong):
+                raise ValueError(
+                    f"q of {scene.contact_names[wrong[0]]!r} must have a unit quaternion, got one of length "
+                    f"{length[wrong[0]]:.9g}; divide it by its length."
+                )
+            exact = np.abs(length - 1.0) <= 4.0 * np.finfo(float).eps  # those of a run are left as they are
+            rows[:, 3:] /= np.where(exact, 1.0, length)[:, None]
+            bodies.pose[i] = rows
+    if u is not None:
+        rows = _rows(u, "u", scene.velocity_names, len(i))
+        bodies.vel[i] = 0.0
+        bodies.vel[i[:, None], np.array([0, 1, 5] if scene.dim == 2 else range(6))] = rows
+    if q is not None and engine.joints is not None:
+        link = engine.joints.link
+        link.error[:] = 0.0
+        points_at_rest(engine, t0)
+        apart = link.error - OPEN_JOINT * np.maximum(link.extent, 1e-300)
+        if np.any(apart > 0.0):
+            j = int(np.argmax(apart))
+            a, b = (scene.bodies[number].name for number in (int(link.a[j]), int(link.b[j])))
+            raise ValueError(
+                f"q must agree with the joints, got bodies {a!r} and {b!r} {link.error[j]:.3g} m apart at their joint."
+            )
+
+
+def _rows(values: Any, name: str, names: tuple[str, ...], bodies: int) -> np.ndarray:
+    """Numbers of a state, one row per body."""
+    found = real_array(values, f"{name} must be {len(names)} numbers, got {values!r}.")
+    if found.shape != (len(names),):
+        raise ValueError(f"{name} must have shape ({len(names)},), {len(names) // bodies} per body, got {found.shape}.")
+    wrong = np.flatnonzero(~np.isfinite(found))
+    if len(wrong):
+        raise ValueError(f"{name} of {names[wrong[0]]!r} must be a finite number, got {found[wrong[0]]}.")
+    return found.reshape(bodies, -1)
 
 
 def allow_joints(engine: SceneEngine, t0: float) -> None:

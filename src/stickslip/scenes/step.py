@@ -33,7 +33,7 @@ from stickslip.scenes.flight import free_motion, place_geoms
 from stickslip.scenes.islands.expected import expect
 from stickslip.scenes.islands.free_bodies import MATRIX_CONTACTS, solve_free_bodies
 from stickslip.scenes.islands.island import GRAINS, end_velocities, island_residual, solve_island
-from stickslip.scenes.islands.joint_rows import came_apart, joint_rows, row_velocity
+from stickslip.scenes.islands.joint_rows import SPRING, came_apart, joint_rows, row_velocity
 from stickslip.scenes.islands.problem import activate, islands
 from stickslip.scenes.islands.renewal import ROUNDS, renew
 from stickslip.scenes.islands.taut import stiffen, taut_work
@@ -202,9 +202,11 @@ def joint_work(joints: Any, bodies: Bodies, rows: np.ndarray, count: int) -> tup
         s = rows[m]
         a, b = joints.link.a[s // ROWS_PER_JOINT], joints.link.b[s // ROWS_PER_JOINT]
         w = row_velocity(joints, s, bodies.end, a, b) + row_velocity(joints, s, bodies.vel, a, b)
-        if joints.row.low[s] > -np.inf or joints.row.high[s] < np.inf:  # motors, limits, friction
-            work += 0.5 * joints.row.impulse[s] * w
-        elif joints.row.soft[s] == 0.0:  # a spring keeps what it takes, in the potential energy
+        if joints.link.kind[s // ROWS_PER_JOINT] == SPRING:  # it keeps what it takes, in the potential energy
+            continue
+        if joints.row.low[s] > -np.inf or joints.row.high[s] < np.inf or joints.row.soft[s] > 0.0:
+            work += 0.5 * joints.row.impulse[s] * w  # motors, limits, friction, rotors
+        else:
             gained += 0.5 * joints.row.impulse[s] * w
     return work, gained
 

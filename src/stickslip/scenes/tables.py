@@ -12,7 +12,7 @@ from stickslip.engine import EVENT_COLUMNS
 from stickslip.laws.friction import FrictionLaw
 from stickslip.scenes import layout
 from stickslip.scenes.bodies import Body, Material
-from stickslip.scenes.islands.joint_rows import DAMPING, LENGTH, SPRING, STIFFNESS
+from stickslip.scenes.islands.joint_rows import DAMPING, LENGTH, NUMBERS, SPRING, STIFFNESS
 from stickslip.scenes.joints import KINDS as JOINT_KINDS
 from stickslip.scenes.joints import Joint
 from stickslip.scenes.scene import Scene
@@ -247,7 +247,7 @@ def joint_table(scene: Scene, implicit: bool) -> layout.Joints | None:
     n = len(scene.joints) + len(springs)
     pairs = [(joint.a, joint.b) for joint in scene.joints] + [(spring.a, spring.b) for spring in springs]
     frames = np.zeros((2, n, 7))
-    data = np.zeros((n, 8))
+    data = np.zeros((n, NUMBERS))
     for k, joint in enumerate(scene.joints):
         turn = _joint_frame(scene, joint)
         for side, (number, point) in enumerate(((joint.a, joint.at_a), (joint.b, joint.at_b))):
@@ -255,7 +255,7 @@ def joint_table(scene: Scene, implicit: bool) -> layout.Joints | None:
             back = body.orientation * np.array([1.0, -1.0, -1.0, -1.0])
             frames[side, k, :3] = _in_body(body, point)
             frames[side, k, 3:] = quaternion_product(back, turn)
-        data[k, :6] = [joint.length, *joint.limits, *joint.motor, joint.friction]
+        data[k] = joint_numbers(joint)
     frames[:, :, 3] += np.all(frames[:, :, 3:] == 0.0, axis=2)  # springs have points, and no axes
     for k, spring in enumerate(springs, len(scene.joints)):
         for side, (number, point) in enumerate(((spring.a, spring.at_a), (spring.b, spring.at_b))):
@@ -274,6 +274,17 @@ def joint_table(scene: Scene, implicit: bool) -> layout.Joints | None:
         limit=np.inf,
     )
     return layout.Joints(link, layout.records(layout.ROW, n * layout.ROWS_PER_JOINT))
+
+
+def joint_numbers(joint: Joint) -> np.ndarray:
+    """The numbers of a joint, in the order of `stickslip.scenes.islands.joint_rows`."""
+    motor = joint.motor
+    return np.array(
+        [
+            joint.length, *joint.limits, motor.speed, motor.effort, joint.friction, motor.stiffness, motor.damping,
+            motor.target, joint.torque, joint.armature, joint.damping,
+        ]
+    )  # fmt: skip
 
 
 def _extent(scene: Scene, pair: tuple[int, int], points: np.ndarray) -> float:

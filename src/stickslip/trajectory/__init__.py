@@ -1,6 +1,7 @@
 """What a simulation returns: the motion, its contacts, its energies, and the certificate measured on them."""
 
 from stickslip.trajectory.certificate import FORCES, MOTORS, USUAL_TOLERANCE, Certificate, CertificateEntry
+from stickslip.trajectory.contact_table import ContactTable
 from stickslip.trajectory.energy import Energies, EnergyBook
 from stickslip.trajectory.tables import (
     ACCUMULATES,
@@ -30,6 +31,6 @@ from stickslip.trajectory.trajectory import Trajectory
 __all__ = [
     "ACCUMULATES", "CLOSED", "CLOSES", "EVENT_KINDS", "FORCES", "GRAZES", "IMPACT", "IMPACT_COLUMNS", "KINK", "MOTORS",
     "OPEN", "OPENS", "OTHER", "REVERSES", "SLIPS", "SLIP_MINUS", "SLIP_PLUS", "STATE_NAMES", "STICK", "STICKS",
-    "STRIKES", "USUAL_TOLERANCE", "Certificate", "CertificateEntry", "Energies", "EnergyBook", "EventTable",
-    "ImpactTable", "Trajectory",
+    "STRIKES", "USUAL_TOLERANCE", "Certificate", "CertificateEntry", "ContactTable", "Energies", "EnergyBook",
+    "EventTable", "ImpactTable", "Trajectory",
 ]  # fmt: skip

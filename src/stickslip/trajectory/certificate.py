@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from stickslip import markup
+
 FORCES, MOTORS = 1, 2
 """What does work beside contacts and potentials: see `Certificate.forced`."""
 USUAL_TOLERANCE = 1e-10
@@ -123,6 +125,11 @@ class Certificate:
         if self.rule_share > _RULE_GAIN:
             return [f"the steps put in {_percent(self.rule_share)} of the energy in play, try a smaller dt"]
         return []
+
+    def _repr_html_(self) -> str:
+        return markup.table(
+            ((entry.name, entry.value, entry.meaning) for entry in self.entries()), caption="certificate"
+        )
 
     def entries(self) -> list[CertificateEntry]:
         """What a reader judges a run by: name, value in words, and the meaning of the number."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from stickslip import markup
 from stickslip.checks import unknown_name
 
 OPEN, STICK, SLIP_PLUS, SLIP_MINUS, IMPACT, CLOSED = range(6)
@@ -77,6 +78,11 @@ class ImpactTable:
             {key: names[value] if key in ("contact", OTHER) else value for key, value in self.columns.items()}
         )
 
+    def _repr_html_(self) -> str:
+        names = np.array((*self.names, "-"), dtype=object)
+        columns = {key: names[x] if key in ("contact", OTHER) else x for key, x in self.columns.items()}
+        return markup.columns_table(columns, len(self), f"{len(self)} impacts")
+
     def __str__(self) -> str:
         rows, names = [" ".join(f"{key:>26}" for key in self.columns)], (*self.names, "-")
         shown = min(len(self), 20)
@@ -143,6 +149,10 @@ class EventTable:
         if contact not in self.names:
             raise ValueError(unknown_name("contact", contact, self.names))
         return self._where(self.contact == contact)
+
+    def _repr_html_(self) -> str:
+        columns = {"time": self.time, "kind": self.kind, "contact": self.contact}
+        return markup.columns_table(columns, len(self), f"{len(self)} events")
 
     def _where(self, mask: np.ndarray) -> EventTable:
         return EventTable(self.time[mask], self.kind[mask], self.contact[mask], self.exact, self.names)

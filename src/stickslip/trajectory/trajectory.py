@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from stickslip import markup
 from stickslip.checks import unknown_name
 from stickslip.codes import CONTACT
 from stickslip.on_request import service
@@ -34,6 +35,7 @@ class Trajectory:
     status : "finished", or where and why the run ended early.
     wall_s : seconds that the march took, without the compilation of its kernel.
     attributes : notes in words; `law`, its options and coefficients, and the options of stepper and solver are there.
+    scenario : the `Scenario` or `Scene` that was run, for pictures; files do not keep it.
     """
 
     t: np.ndarray
@@ -65,6 +67,7 @@ class Trajectory:
     version: str = ""
     attributes: Mapping[str, str] = field(default_factory=dict)
     event_table: EventTable | None = None  # of an event-driven run; see `events()`
+    scenario: Any = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.t)
@@ -133,6 +136,54 @@ class Trajectory:
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write to a netCDF file, atomically; a file that is there and is not a trajectory is never replaced."""
         return service("save a trajectory")(self, path, overwrite=overwrite)
+
+    def plot(self, path: str | Path | None = None, *, scenario: Any = None) -> Any:
+        """The figure of the run: coordinates, velocities, contact states, energies; of a scene, pictures of it.
+
+        path : file to write as well, PNG, SVG or PDF.
+        scenario : what was run, where the run does not know it, as after `load`.
+        """
+        shown = self._shown(scenario)
+        figure = service("plot a mechanism" if shown is None else f"plot a {shown.kind}")(self, shown)
+        if path is not None:
+            service("save a figure")(figure, path, title=self.system_name)
+        return figure
+
+    def animate(self, path: str | Path, *, scenario: Any = None, **options: Any) -> Path:
+        """Write a film of the run, GIF or MP4.
+
+        options : start, span [s], slower, fps, title, progress, see `stickslip.figures.animation.animate`.
+        """
+        shown = self._shown(scenario)
+        if shown is None or shown.drawing is None:
+            raise ValueError(
+                f"{self.system_name!r} has no drawing, so there is no film of it; give drawing= to its Scenario."
+            )
+        options.setdefault("title", shown.title)
+        film: Path = service("film a run")(self, shown.drawing, path, **options)
+        return film
+
+    def show(self, *, scenario: Any = None, browser: bool = True) -> Any:
+        """Show the run as a page: in the notebook, or in the browser, from a file that is returned.
+
+        browser : open the browser; else the file is only written.
+        """
+        return service("show a run")(self, self._shown(scenario), browser)
+
+    def _shown(self, scenario: Any) -> Any:
+        """What the run is drawn with: the scenario given, that of the run, its library entry, or None."""
+        found = scenario if scenario is not None else self.scenario
+        return service("scenario of a run")(self, found)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("records", f"{len(self)}, t = {self.t[0]:g} .. {self.t[-1]:g} s" if len(self) else "0"),
+            ("method", f"{self.stepper}, {self.solver}, dt = {self.dt:g} s ({self.engine})"),
+            ("status", self.status),
+            ("impacts", len(self.impact_table)),
+            *((entry.name, entry.value) for entry in self.certificate.entries()),
+        ]
+        return markup.table(rows, caption=self.system_name)
 
     def with_attributes(self, **attributes: str) -> Trajectory:
         """A copy of the trajectory with further notes in `attributes`."""

@@ -414,26 +414,44 @@ BODIES = Tagged(
     meaning="bodies",
 )
 _ENDS = {"a": Key(_TEXT, 'name of a body, or "world"', default="world"), "b": _BODY}
+_JOINED = {**_ENDS, "name": Key(_TEXT, "kind and number if not given")}
 _COLLIDE = Key(Flag(), "whether the two bodies still collide", default=False)
+_MOTOR = Table(
+    {
+        "speed": Key(_NUMBER, "wanted [rad/s or m/s]"),
+        "effort": Key(Number(least=0.0, infinite=True), "largest [N m or N]; no bound if not given"),
+        "target": Key(_NUMBER, "wanted angle [rad] or travel [m], from the start"),
+        "stiffness": Key(_NOT_NEGATIVE, "[N m/rad or N/m]"),
+        "damping": Key(_NOT_NEGATIVE, "[N m s/rad or N s/m]"),
+    },
+    "a motor that leads to a target",
+)
 _DRIVE = {
     "limits": Key(ListOf(Number(infinite=True), 2, 2), "least and largest angle [rad] or travel [m] from the start"),
-    "motor": Key(ListOf(_NUMBER, 2, 2), "speed [rad/s or m/s] and largest effort [N m or N]"),
+    "motor": Key(
+        Either((ListOf(_NUMBER, 2, 2), _MOTOR)), "speed [rad/s or m/s] and largest effort [N m or N], or a table"
+    ),
     "friction": Key(_NOT_NEGATIVE, "effort of dry friction [N m or N]", default=0.0),
+    "damping": Key(_NOT_NEGATIVE, "viscous [N m s/rad or N s/m]", default=0.0),
+    "armature": Key(_NOT_NEGATIVE, "inertia of a rotor [kg m^2 or kg]", default=0.0),
+    "torque": Key(_NUMBER, "effort that acts all the time [N m or N]", default=0.0),
     "collide": _COLLIDE,
 }
 _AT = Key(_POINT, "joint point at the start [m]", required=True)
 JOINTS = Tagged(
     "type",
     {
-        "revolute": Table({**_ENDS, "at": _AT, "axis": Key(_POINT, "of the hinge, in space"), **_DRIVE}),
+        "revolute": Table({**_JOINED, "at": _AT, "axis": Key(_POINT, "of the hinge, in space"), **_DRIVE}),
         "prismatic": Table(
-            {**_ENDS, "at": _AT, "axis": Key(_POINT, "direction in which it slides", required=True), **_DRIVE}
+            {**_JOINED, "at": _AT, "axis": Key(_POINT, "direction in which it slides", required=True), **_DRIVE}
         ),
-        "fixed": Table({**_ENDS, "at": Key(_POINT, "where [m]; b's centre of mass if not given"), "collide": _COLLIDE}),
-        "spherical": Table({**_ENDS, "at": _AT, "collide": _COLLIDE}),
+        "fixed": Table(
+            {**_JOINED, "at": Key(_POINT, "where [m]; b's centre of mass if not given"), "collide": _COLLIDE}
+        ),
+        "spherical": Table({**_JOINED, "at": _AT, "collide": _COLLIDE}),
         "distance": Table(
             {
-                **_ENDS,
+                **_JOINED,
                 "at_a": Key(_POINT, "end on a [m]", required=True),
                 "at_b": Key(_POINT, "end on b [m]", required=True),
                 "collide": Key(Flag(), "whether the two bodies still collide", default=True),

@@ -18,7 +18,7 @@ from stickslip.io.models.lagrangian import located
 from stickslip.laws.friction import FrictionLaw
 from stickslip.scenario import SceneScenario
 from stickslip.scenes.bodies import Body
-from stickslip.scenes.joints import Joint
+from stickslip.scenes.joints import Joint, Motor
 from stickslip.scenes.scene import Scene
 from stickslip.scenes.shapes import (
     Box,
@@ -148,6 +148,11 @@ def _function(texts: Sequence[str], names: Sequence[str], place: Place) -> Calla
 def _add_joint(scene: Scene, bodies: Mapping[str, Body | None], entry: dict[str, Any], place: Place) -> None:
     a, b = _body(bodies, entry["a"], place.at("a")), _moving(bodies, entry["b"], place.at("b"))
     values = {key: value for key, value in entry.items() if key not in ("type", "a", "b") and value is not None}
+    if isinstance(values.get("motor"), dict):
+        try:
+            values["motor"] = Motor(**{key: value for key, value in values["motor"].items() if value is not None})
+        except ValueError as problem:
+            raise place.at("motor").error(str(problem)) from None
     add = {
         "revolute": scene.add_revolute,
         "prismatic": scene.add_prismatic,
@@ -228,7 +233,7 @@ def content_of(scenario: SceneScenario) -> dict[str, Any]:
     if free:
         content["ignore"] = [[names[i], names[j]] for i, j in free]
     parts = {
-        "joints": [_joint_of(joint, names, dim, scene) for joint in scene.joints],
+        "joints": [_joint_of(joint, k, names, dim, scene) for k, joint in enumerate(scene.joints, 1)],
         "springs": [
             {
                 "a": names[spring.a],
@@ -313,8 +318,17 @@ def _body_of(body: Body) -> dict[str, Any]:
     return found | _material_of(body.material)
 
 
-def _joint_of(joint: Joint, names: list[str], dim: int, scene: Scene) -> dict[str, Any]:
+def _motor_of(motor: Motor) -> Any:
+    """The motor of a joint as a model file has it."""
+    if motor == Motor(motor.speed, motor.effort):
+        return [motor.speed, motor.effort]
+    return {field.name: getattr(motor, field.name) for field in fields(motor)}
+
+
+def _joint_of(joint: Joint, k: int, names: list[str], dim: int, scene: Scene) -> dict[str, Any]:
     found: dict[str, Any] = {"type": joint.kind, "a": names[joint.a], "b": names[joint.b]}
+    if joint.name != f"{joint.kind}{k}":
+        found["name"] = joint.name
     collide = (min(joint.a, joint.b), max(joint.a, joint.b)) not in scene.ignored
     if joint.kind == "distance":
         # pairs that a distance joint ignores stand in the list `ignore`
@@ -325,10 +339,11 @@ def _joint_of(joint: Joint, names: list[str], dim: int, scene: Scene) -> dict[st
     if joint.kind in ("revolute", "prismatic"):
         if joint.limits != (-math.inf, math.inf):
             found["limits"] = list(joint.limits)
-        if joint.motor != (0.0, 0.0):
-            found["motor"] = list(joint.motor)
-        if joint.friction:
-            found["friction"] = float(joint.friction)
+        if joint.motor.effort > 0.0:
+            found["motor"] = _motor_of(joint.motor)
+        for name in ("friction", "damping", "armature", "torque"):
+            if getattr(joint, name):
+                found[name] = float(getattr(joint, name))
     if collide:
         found["collide"] = True
     return found

@@ -113,7 +113,9 @@ def end_velocities(
     if joints is not None:
         for m in range(row_first, row_last):
             j = rows[m] // ROWS_PER_JOINT
-            apply_row(joints, rows[m], joints.row.impulse[rows[m]], bodies, joints.link.a[j], joints.link.b[j])
+            apply_row(
+                joints, rows[m], joints.row.impulse[rows[m]], bodies, bodies.end, joints.link.a[j], joints.link.b[j]
+            )
 
 
 @entry

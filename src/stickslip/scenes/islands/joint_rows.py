@@ -12,6 +12,18 @@ size, so redundant rows agree to GRAIN size / dt and no better.
 A limit is a row with impulse >= 0, a motor one with a speed and a largest effort, dry friction one with speed 0 and a
 largest effort.
 
+A motor with a stiffness k and a damping c is a soft row: its effort, within its largest one, is that of the next
+midpoint,
+
+    k (x* - x_M - dt u_E) + c (u* - u_E).
+
+This is backward Euler's method for (x_M, u): no gain makes it unstable, and a stiff motor is at its target, at rest,
+after two steps.  With the effort of x_E = x_M + dt u_E / 2 the velocity of a stiff motor would change its sign with
+every step, for ever.
+
+The inertia J of a rotor (armature) and viscous damping d are one more soft row, -Lambda = J (u_E - u_A) + dt d u_E.  A
+torque that is given is an impulse dt tau before the contact problem.
+
 A spring that is implicit is a soft row without bounds.  Jean's theta-method weights its force at both ends of the step,
 (1 - theta) f_A + theta f_E with f = k (l - l_0) + c u, and l_A, l_E follow from the midpoint length l_M:
 
@@ -32,8 +44,9 @@ from stickslip.scenes.layout import ROWS_PER_JOINT, Bodies, Joints
 from stickslip.scenes.rotation import advance, compose, rotate, times
 
 SPHERICAL, REVOLUTE, PRISMATIC, FIXED, DISTANCE, SPRING = range(6)
-LIMIT, MOTOR, FRICTION = 6, 7, 8
-LENGTH, LOWER, UPPER, SPEED, EFFORT, HOLD, STIFFNESS, DAMPING = range(8)
+LIMIT, MOTOR, FRICTION, PASSIVE = 6, 7, 8, 9
+LENGTH, LOWER, UPPER, SPEED, EFFORT, HOLD, STIFFNESS, DAMPING, TARGET, TORQUE, ARMATURE, VISCOUS = range(12)
+NUMBERS = 12
 
 
 @kernel
@@ -147,20 +160,20 @@ def row_velocity(joints: Joints, row: int, vel: np.ndarray, a: int, b: int) -> f
 
 
 @kernel
-def apply_row(joints: Joints, row: int, impulse: float, bodies: Bodies, a: int, b: int) -> None:
-    """Add the impulse of a row to the end velocities."""
+def apply_row(joints: Joints, row: int, impulse: float, bodies: Bodies, velocities: np.ndarray, a: int, b: int) -> None:
+    """Add what the impulse of a row does to `velocities` of the bodies, (bodies, 6)."""
     d = joints.row.direction[row]
     for k in range(3):
-        bodies.end[a, k] -= bodies.inv_mass[a] * impulse * d[k]
-        bodies.end[b, k] += bodies.inv_mass[b] * impulse * d[k]
+        velocities[a, k] -= bodies.inv_mass[a] * impulse * d[k]
+        velocities[b, k] += bodies.inv_mass[b] * impulse * d[k]
     x, y, z = times(bodies.inv_inertia[a], impulse * d[3], impulse * d[4], impulse * d[5])
-    bodies.end[a, 3] -= x
-    bodies.end[a, 4] -= y
-    bodies.end[a, 5] -= z
+    velocities[a, 3] -= x
+    velocities[a, 4] -= y
+    velocities[a, 5] -= z
     x, y, z = times(bodies.inv_inertia[b], impulse * d[6], impulse * d[7], impulse * d[8])
-    bodies.end[b, 3] += x
-    bodies.end[b, 4] += y
-    bodies.end[b, 5] += z
+    velocities[b, 3] += x
+    velocities[b, 4] += y
+    velocities[b, 5] += z
 
 
 @kernel
@@ -235,6 +248,30 @@ def coordinate_row(
 
 
 @kernel
+def motor_law(data: np.ndarray, x: float, dt: float) -> tuple[float, float]:
+    """Velocity asked for and softness of a motor whose coordinate at the midpoint is x."""
+    k, c = data[STIFFNESS], data[DAMPING]
+    factor = c + dt * k
+    if factor == 0.0:
+        return data[SPEED], 0.0
+    return (k * (data[TARGET] - x) + c * data[SPEED]) / factor, 1.0 / (dt * factor)
+
+
+@kernel
+def passive_row(joints: Joints, j: int, bodies: Bodies, dt: float) -> None:
+    """Rotor, viscous damping and given torque of a joint; the direction of its row is set."""
+    s, data, a, b = j * ROWS_PER_JOINT + PASSIVE, joints.link.numbers[j], joints.link.a[j], joints.link.b[j]
+    factor, given = data[ARMATURE] + dt * data[VISCOUS], dt * data[TORQUE]
+    if factor == 0.0:
+        apply_row(joints, s, given, bodies, bodies.free, a, b)
+        return
+    joints.row.used[s] = True
+    joints.row.low[s], joints.row.high[s] = -np.inf, np.inf
+    joints.row.soft[s] = 1.0 / factor
+    joints.row.target[s] = (data[ARMATURE] * row_velocity(joints, s, bodies.vel, a, b) + given) / factor
+
+
+@kernel
 def bounded_rows(
     joints: Joints,
     j: int,
@@ -245,11 +282,13 @@ def bounded_rows(
     arm_b: np.ndarray,
     dt: float,
 ) -> None:
-    """Limit, motor and dry friction of a revolute or prismatic joint."""
+    """Limit, motor, dry friction, rotor and torque of a revolute or prismatic joint."""
     s, data = j * ROWS_PER_JOINT, joints.link.numbers[j]
     a, b = joints.link.a[j], joints.link.b[j]
-    if data[LOWER] > -np.inf or data[UPPER] < np.inf:
+    x = 0.0
+    if data[LOWER] > -np.inf or data[UPPER] < np.inf or data[STIFFNESS] > 0.0:
         x = joint_coordinate(joints, j, A, B)
+    if data[LOWER] > -np.inf or data[UPPER] < np.inf:
         low, high = x - data[LOWER], data[UPPER] - x
         sign, gap = (1.0, low) if low <= high else (-1.0, high)
         coordinate_row(joints, j, LIMIT, sign, A, arm_a, arm_b)
@@ -260,13 +299,16 @@ def bounded_rows(
     if data[EFFORT] > 0.0:
         coordinate_row(joints, j, MOTOR, 1.0, A, arm_a, arm_b)
         joints.row.used[s + MOTOR] = True
-        joints.row.target[s + MOTOR] = data[SPEED]
+        joints.row.target[s + MOTOR], joints.row.soft[s + MOTOR] = motor_law(data, x, dt)
         joints.row.low[s + MOTOR], joints.row.high[s + MOTOR] = -dt * data[EFFORT], dt * data[EFFORT]
     if data[HOLD] > 0.0:
         coordinate_row(joints, j, FRICTION, 1.0, A, arm_a, arm_b)
         joints.row.used[s + FRICTION] = True
         joints.row.target[s + FRICTION] = 0.0
         joints.row.low[s + FRICTION], joints.row.high[s + FRICTION] = -dt * data[HOLD], dt * data[HOLD]
+    if data[ARMATURE] > 0.0 or data[VISCOUS] > 0.0 or data[TORQUE] != 0.0:
+        coordinate_row(joints, j, PASSIVE, 1.0, A, arm_a, arm_b)
+        passive_row(joints, j, bodies, dt)
 
 
 @kernel

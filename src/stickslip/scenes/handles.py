@@ -1,0 +1,238 @@
+"""Bodies and joints of a scene in a `Simulator`: to be read, pushed and driven between steps."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stickslip.checks import unknown_name
+from stickslip.scenes.bodies import Body
+from stickslip.scenes.checks import number, turning, vector
+from stickslip.scenes.islands.joint_rows import (
+    DAMPING,
+    EFFORT,
+    MOTOR,
+    SPEED,
+    STIFFNESS,
+    TARGET,
+    TORQUE,
+    relative_turn,
+)
+from stickslip.scenes.joints import Joint, Motor, motor_of
+from stickslip.scenes.layout import ROWS_PER_JOINT
+from stickslip.scenes.rotation import compose, rotate
+
+if TYPE_CHECKING:
+    from stickslip.scenes.engine import SceneEngine
+
+
+class BodyHandle:
+    """A body at the present of a simulator."""
+
+    def __init__(self, engine: SceneEngine, body: Body) -> None:
+        self._engine, self._body, self.name = engine, body, body.name
+
+    @property
+    def position(self) -> np.ndarray:
+        """Position of the centre of mass, (dim,) [m]."""
+        return self._engine.bodies.pose[self._body.number, : self._body.dim].copy()
+
+    @property
+    def orientation(self) -> Any:
+        """Angle [rad] in the plane, unit quaternion (4,) in space."""
+        i = self._body.number
+        return float(self._engine.bodies.angle[i]) if self._body.dim == 2 else self._engine.bodies.pose[i, 3:].copy()
+
+    @property
+    def velocity(self) -> np.ndarray:
+        """Velocity of the centre of mass, (dim,) [m/s]."""
+        return self._engine.bodies.vel[self._body.number, : self._body.dim].copy()
+
+    @property
+    def angular_velocity(self) -> Any:
+        """Angular velocity [rad/s], (3,) in world axes in space."""
+        w = self._engine.bodies.vel[self._body.number, 3:]
+        return float(w[2]) if self._body.dim == 2 else w.copy()
+
+    @property
+    def force(self) -> np.ndarray:
+        """Force at the centre of mass in world axes [N], beside those of the scene; it stays until it is set anew."""
+        return self._engine.pushes[self._body.number, : self._body.dim].copy()
+
+    @force.setter
+    def force(self, value: Any) -> None:
+        self._require_moving()
+        dim = self._body.dim
+        self._engine.push(self._body.number, slice(0, dim), vector(value, f"force on {self.name!r}", dim))
+
+    @property
+    def torque(self) -> Any:
+        """Torque in world axes [N m], beside those of the scene; it stays until it is set anew."""
+        torque = self._engine.pushes[self._body.number, 3:]
+        return float(torque[2]) if self._body.dim == 2 else torque.copy()
+
+    @torque.setter
+    def torque(self, value: Any) -> None:
+        self._require_moving()
+        dim = self._body.dim
+        first = 3 if dim == 3 else 5
+        self._engine.push(self._body.number, slice(first, 6), turning(value, f"torque on {self.name!r}", dim))
+
+    def _require_moving(self) -> None:
+        if self._body.kind != "moving":
+            raise ValueError(f"body must move freely to feel a force, got {self.name!r} ({self._body.kind}).")
+
+    def __repr__(self) -> str:
+        return f"<body {self.name!r} at {self.position}, velocity {self.velocity}>"
+
+
+class JointHandle:
+    """A joint at the present of a simulator; what is set holds from the next step on, until it is set anew."""
+
+    def __init__(self, engine: SceneEngine, k: int) -> None:
+        self._engine, self._k = engine, k
+        self._joint: Joint = engine.scene.joints[k]
+        self.name = self._joint.name
+        assert engine.joints is not None
+        self._numbers = engine.joints.link.numbers[k]
+
+    @property
+    def coordinate(self) -> float:
+        """Angle [rad], turns counted, or travel [m], from the start."""
+        self._require_axis("coordinate")
+        A, B = self._frames()
+        if self._joint.kind == "prismatic":
+            return float(_axis(A) @ (B[:3] - A[:3]))
+        w, _, _, z = relative_turn.py_func(A, B)
+        angle, seen = 2.0 * math.atan2(z, w), self._link().turns
+        return float(angle + 2.0 * math.pi * round((seen - angle) / (2.0 * math.pi)))
+
+    @property
+    def speed(self) -> float:
+        """Angular velocity [rad/s] or velocity [m/s] of b against a along the axis."""
+        self._require_axis("speed")
+        A, B = self._frames()
+        v, link = self._engine.bodies.vel, self._link()
+        axis, a, b = _axis(A), int(link.a), int(link.b)
+        if self._joint.kind == "revolute":
+            return float(axis @ (v[b, 3:] - v[a, 3:]))
+        pose = self._engine.bodies.pose
+        moves = [v[i, :3] + np.cross(v[i, 3:], B[:3] - pose[i, :3]) for i in (a, b)]
+        return float(axis @ (moves[1] - moves[0]))
+
+    @property
+    def motor(self) -> Motor:
+        """The motor; set a `Motor`, (speed, largest effort), or None for none."""
+        x = self._numbers
+        return Motor(float(x[SPEED]), float(x[EFFORT]), float(x[TARGET]), float(x[STIFFNESS]), float(x[DAMPING]))
+
+    @motor.setter
+    def motor(self, value: Any) -> None:
+        self._require_axis("motor")
+        motor, x = motor_of(value), self._numbers
+        x[SPEED], x[EFFORT], x[TARGET], x[STIFFNESS], x[DAMPING] = (
+            motor.speed, motor.effort, motor.target, motor.stiffness, motor.damping,
+        )  # fmt: skip
+
+    @property
+    def target(self) -> float:
+        """Angle [rad] or travel [m] that a motor with stiffness leads to."""
+        return float(self._numbers[TARGET])
+
+    @target.setter
+    def target(self, value: Any) -> None:
+        if not (self._numbers[STIFFNESS] > 0.0 and self._numbers[EFFORT] > 0.0):
+            raise ValueError(f"target needs a motor with stiffness at {self.name!r}; give motor=Motor(stiffness=...).")
+        self._numbers[TARGET] = number(value, f"target of {self.name!r}")
+
+    @property
+    def torque(self) -> float:
+        """Effort on b, and its opposite on a, beside the motor [N m or N]."""
+        return float(self._numbers[TORQUE])
+
+    @torque.setter
+    def torque(self, value: Any) -> None:
+        self._require_axis("torque")
+        self._numbers[TORQUE] = number(value, f"torque of {self.name!r}")
+
+    @property
+    def motor_effort(self) -> float:
+        """Effort of the motor in the last step [N m or N]."""
+        return float(self._impulses()[MOTOR] / self._engine.options.dt)
+
+    @property
+    def reaction(self) -> tuple[np.ndarray, np.ndarray]:
+        """Force [N] and torque [N m] of the joint on b in the last step, world axes, torque about b's centre of mass.
+
+        Limits, motors and friction are part of it.
+        """
+        assert self._engine.joints is not None
+        first = self._k * ROWS_PER_JOINT
+        rows = self._engine.joints.row[first : first + ROWS_PER_JOINT]
+        impulse = np.where(rows.used, rows.impulse, 0.0) / self._engine.options.dt
+        return impulse @ rows.direction[:, :3], impulse @ rows.direction[:, 6:9]
+
+    def _impulses(self) -> np.ndarray:
+        assert self._engine.joints is not None
+        first = self._k * ROWS_PER_JOINT
+        rows = self._engine.joints.row[first : first + ROWS_PER_JOINT]
+        return np.asarray(np.where(rows.used, rows.impulse, 0.0))
+
+    def _link(self) -> Any:
+        assert self._engine.joints is not None
+        return self._engine.joints.link[self._k]
+
+    def _frames(self) -> tuple[np.ndarray, np.ndarray]:
+        """Poses of the joint's frames in both bodies, now."""
+        A, B, link, pose = np.empty(7), np.empty(7), self._link(), self._engine.bodies.pose
+        compose.py_func(pose[link.a], link.frame_a, A)
+        compose.py_func(pose[link.b], link.frame_b, B)
+        return A, B
+
+    def _require_axis(self, what: str) -> None:
+        if self._joint.kind not in ("revolute", "prismatic"):
+            raise ValueError(f"{what} needs a revolute or prismatic joint, got a {self._joint.kind} one.")
+
+    def __repr__(self) -> str:
+        return f"<{self._joint.kind} joint {self.name!r}>"
+
+
+def _axis(frame: np.ndarray) -> np.ndarray:
+    """The z axis of a joint's frame in world axes."""
+    return np.array(rotate.py_func(frame, 0.0, 0.0, 1.0))
+
+
+def body_handle(engine: SceneEngine, which: Any) -> BodyHandle:
+    """The body with this name or number, or this body of the scene."""
+    bodies = engine.scene.bodies
+    if isinstance(which, str):
+        names = {body.name: body for body in bodies}
+        if which not in names:
+            raise ValueError(unknown_name("body", which, tuple(names)))
+        return BodyHandle(engine, names[which])
+    index = which.number if isinstance(which, Body) else which
+    return BodyHandle(engine, bodies[_index(index, len(bodies), "body")])
+
+
+def joint_handle(engine: SceneEngine, which: Any) -> JointHandle:
+    """The joint with this name or number, or this joint of the scene."""
+    joints = engine.scene.joints
+    if isinstance(which, str):
+        names = [joint.name for joint in joints]
+        if which not in names:
+            raise ValueError(unknown_name("joint", which, tuple(names)))
+        return JointHandle(engine, names.index(which))
+    if isinstance(which, Joint):
+        found = [k for k, joint in enumerate(joints) if joint is which]
+        if not found:
+            raise ValueError("joint must be one of the scene of this simulator.")
+        return JointHandle(engine, found[0])
+    return JointHandle(engine, _index(which, len(joints), "joint"))
+
+
+def _index(value: Any, count: int, what: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 0 <= value < count:
+        raise ValueError(f"{what} must be a name or a number from 0 to {count - 1}, got {value!r}.")
+    return int(value)

@@ -1,0 +1,57 @@
+"""The contact points of the last step of a scene, read from the arrays of its engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stickslip.scenes import layout, notes, step
+from stickslip.scenes.parts import LAST_SPEED
+
+if TYPE_CHECKING:
+    from stickslip.scenes.engine import SceneEngine
+
+_WORDS = {notes.STICK: "stick", notes.SLIP: "slip", notes.IMPACT: "impact", notes.CLOSED: "closed"}
+
+
+def contact_columns(engine: SceneEngine, begun: bool) -> dict[str, np.ndarray]:
+    """Contact points of a scene that carried an impulse in its last step; before the first step there are none."""
+    contacts = engine.contacts[int(engine.counts[step.SIDE])]
+    active = engine.active[: int(engine.counts[step.ACTIVE]) if begun else 0]
+    active = active[active.r[:, 0] > 0.0]
+    found, bodies, dim = contacts[active.contact], engine.bodies, engine.scene.dim
+    names = np.array([body.name for body in engine.scene.bodies], dtype=str)
+    frame = active.frame.reshape(-1, 3, 3)
+    r = active.r.copy()
+    if dim == 2:
+        r[:, 2] = 0.0
+    force = np.einsum("nij,ni->nj", frame, r)
+    normal = frame[:, 0]
+    v = bodies.vel
+    parts = [v[i, :3] + np.cross(v[i, 3:], arm) for i, arm in ((found.b, active.arm_b), (found.a, active.arm_a))]
+    slip = np.einsum("nij,nj->ni", frame[:, 1:], parts[0] - parts[1]) + active.bias[:, 1:]
+    if dim == 2:
+        slip[:, 1] = 0.0
+    speed = np.abs(active.before).sum(axis=1) + engine.options.dt * np.linalg.norm(engine.options.gravity)
+    struck = active.impact & ~engine.book.loaded[active.contact]
+    struck &= -active.before[:, 0] > engine.options.tol * engine.book.numbers[LAST_SPEED]
+    words = []
+    for i in range(len(active)):
+        word = notes.SLIP if np.linalg.norm(slip[i]) > 1e-8 * speed[i] else notes.STICK
+        word = word if active.mu[i] > 0.0 else notes.CLOSED
+        words.append(_WORDS[notes.IMPACT if struck[i] else word])
+    centre = np.where(
+        (bodies.kind[found.a] == layout.MOVING)[:, None], bodies.mid[found.a, :3], bodies.mid[found.b, :3]
+    )
+    return {
+        "body": names[found.a],
+        "other": names[found.b],
+        "point": np.asarray(centre + found.point),
+        "normal": np.asarray(normal),
+        "gap": np.asarray(found.gap, float),
+        "normal_impulse": np.asarray(r[:, 0]),
+        "tangential_impulse": np.asarray(force - r[:, :1] * normal),
+        "force": np.asarray(force / engine.options.dt),
+        "state": np.array(words, dtype=str),
+    }
