@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.contact.auto import hard_islands
+from stickslip.contact.constants import MOMENTUM, RISING
 from stickslip.contact.contacts import Contacts
 from stickslip.contact.method import Progress
 from stickslip.contact.newton import compile_newton, newton_iterations
@@ -40,7 +41,7 @@ from stickslip.scenes.islands.sphere_contacts import CONTACT
 from stickslip.scenes.parts import Island
 
 AIM = 0.5  # of the tolerance, for the first sweeps: what is left over disturbs the next step
-MOMENTUM, SPHERES_MOMENTUM, WEAKER = 0.9, 0.93, 0.9
+SPHERES_MOMENTUM, WEAKER = 0.93, 0.9
 PULL = 5e-4  # of contacts of spheres to their anchors, once the first sweeps are over
 FIRST, MORE, SMOOTH = 300, 800, 50  # sweeps without anchors, to half the tolerance, then with, and plain ones
 AGAIN, SPREAD = 400, 30  # sweeps with momentum, and plain ones, after each patch
@@ -87,7 +88,8 @@ class Pile:
         self.sorted = slabs_of(*arguments, self.head, self.follow, self.options.dim)
         self.room = layout.records(POINT, len(self.order)), layout.records(CONTACT, len(self.order))
         begins = self.sorted[1]
-        self.momentum = SPHERES_MOMENTUM if np.all(begins[1::2] == begins[2::2]) else MOMENTUM
+        alone = bool(np.all(begins[1::2] == begins[2::2]))  # contacts of spheres alone
+        self.momentum, self.rising = (SPHERES_MOMENTUM, 0) if alone else (MOMENTUM, RISING)
         self.residual = math.inf
 
     def solve(self) -> bool:
@@ -127,7 +129,7 @@ class Pile:
     def sweep(self, sweeps: int, tol: float, momentum: float, free: int = 0) -> None:
         """Gauss-Seidel over all contacts; the first `free` sweeps without anchors, to half the tolerance."""
         problem = (self.bodies, self.contacts, self.active, self.options.dim, *self.sorted, *self.room)
-        solve_pile(*problem, free, free + sweeps, AIM * tol, tol, momentum, PULL)
+        solve_pile(*problem, free, free + sweeps, AIM * tol, tol, momentum, PULL, self.rising)
         self.measure()
 
     def measure(self) -> None:
