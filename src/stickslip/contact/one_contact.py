@@ -12,8 +12,8 @@ circle with bisection always ends.
 Supercritical friction, mu |D_NT| > D_NN (Painleve), allows several solutions.  For a matrix that is not positive
 definite it may allow none.  The order of the cases is fixed, so the answer is reproducible.  Where no solution exists,
 the best slip is returned; the natural map of the whole problem shows it.  Where D is nearly singular, stick is found by
-elimination with pivots: of 20,000 random positive definite matrices, conditions up to 1e13, all answers keep the laws to
-1e-9 of q beyond 8 roundings of D r.
+elimination with pivots: of 20,000 random positive definite matrices, conditions up to 1e13, all answers keep the laws
+to 1e-9 of q beyond 8 roundings of D r.
 """
 
 from __future__ import annotations
