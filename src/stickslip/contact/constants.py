@@ -17,6 +17,7 @@ STEP = 1e-4  # seconds of an iteration in Python, whatever its size
 AT_ONCE = 0.03  # seconds of work between two looks at the clock: 10 % of a limit of 0.3 s
 DENSE_LIMIT, DENSE_SHARE = 150, 0.2  # dense LU is faster up to 150 unknowns, or where a fifth of the entries are there
 LARGEST_DENSE = 6_000  # unknowns of a dense matrix: 288 MB
+SILENT = 5.0  # nominal seconds of work between two lines on stderr; a choice: people wait some seconds without asking
 EFFORT, EFFORT_PER_CONTACT, LEAST_EFFORT = 400.0, 0.1, 2.0  # 1,000 contacts, masses 1e6 apart: up to 22 s of 102
 
 # Sweeps (`gauss_seidel`, `auto`).

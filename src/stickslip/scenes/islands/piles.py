@@ -15,6 +15,7 @@ A round that gains little is followed by less momentum (what expands, expands fa
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,7 +72,12 @@ def least_norm(problem: Contacts, weights: np.ndarray) -> np.ndarray | None:
 
 @dataclass
 class Pile:
-    """One large island of a step.  `order`: its contacts, numbers in `active`; head, follow: room, as in `slabs_of`."""
+    """One large island of a step.
+
+    order : its contacts, numbers in `active`
+    head, follow : room, as in `slabs_of`
+    clock : makes the `Progress` of some nominal seconds of work, or raises `OutOfTime`
+    """
 
     bodies: Any
     contacts: Any
@@ -80,6 +86,7 @@ class Pile:
     options: layout.Options
     head: np.ndarray
     follow: np.ndarray
+    clock: Callable[[float], Progress]
 
     def __post_init__(self) -> None:
         arguments = (self.bodies, self.contacts, self.active, self.order, 0, len(self.order))
@@ -135,6 +142,7 @@ class Pile:
 
     def sweep(self, sweeps: int, tol: float, momentum: float, free: int = 0, pull: float = PULL) -> None:
         """Gauss-Seidel over all contacts; the first `free` sweeps without anchors, to half the tolerance."""
+        self.clock(0.0)
         problem = (self.bodies, self.contacts, self.active, self.options.dim, *self.sorted, *self.room)
         solve_pile(*problem, free, sweeps, AIM * tol, tol, momentum, pull, self.rising)
         self.measure()
@@ -160,7 +168,7 @@ class Pile:
         if len(order) > PATCH_CONTACTS:
             return
         problem, z = self.problem_of(order)
-        r, _, _ = hard_islands(problem, z, PATCH_TOLERANCE * self.options.tol, Progress(effort=PATCH_EFFORT))
+        r, _, _ = hard_islands(problem, z, PATCH_TOLERANCE * self.options.tol, self.clock(PATCH_EFFORT))
         if np.all(np.isfinite(r)):
             take_impulses(self.part(order), dim, r)
 
