@@ -152,6 +152,15 @@ def whole_number(value: Any, name: str, least: int = 1) -> int:
     return int(value)
 
 
+def checked_time(limit: Any) -> float | None:
+    """A time limit: None, or a positive number of seconds, or ValueError."""
+    if limit is None:
+        return None
+    if isinstance(limit, int | float | np.number) and not isinstance(limit, bool) and limit > 0.0:
+        return float(limit)
+    raise ValueError(f"time_limit must be a positive number of seconds or None, got {limit!r}.")
+
+
 def truth(value: Any, name: str) -> bool:
     """The argument `name` as True or False, or ValueError; a text such as "no" would count as True otherwise."""
     if not isinstance(value, (bool, np.bool_)):

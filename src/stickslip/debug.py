@@ -19,6 +19,11 @@ def on_terminal(stream: Any) -> bool:
     return stream is not None and not stream.closed and bool(stream.isatty())
 
 
+def say(name: str, words: str) -> None:
+    """Write a line about something on stderr."""
+    print(f"{name}: {words}", file=sys.stderr, flush=True)
+
+
 def bar_wanted(progress: Any) -> bool:
     """Whether a run is to show a bar on stderr: as asked, and where nothing was asked (None), on a terminal."""
     return on_terminal(sys.stderr) if progress is None else progress is True

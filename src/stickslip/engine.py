@@ -178,6 +178,10 @@ class Block:
         self.records += 1
 
 
+class OutOfTime(Exception):
+    """The time limit of a run is over in the middle of a step; says what was under way."""
+
+
 class Engine(Protocol):
     """An engine does the steps of a run.  The type of its states tells the kind of systems that it marches.
 
@@ -189,6 +193,8 @@ class Engine(Protocol):
     chooses_steps : the engine divides the time between records itself
     counts_failures : a step that ends a march is counted in the book already
     helper : the engine that does a step which this one left unsolved, or None
+    deadline : when the run has to end, by `time.perf_counter`; a march that takes long raises `OutOfTime` then
+    talks : a step that takes long says so on stderr
     """
 
     first_piece: ClassVar[int] = 1
@@ -196,6 +202,8 @@ class Engine(Protocol):
     chooses_steps: ClassVar[bool] = False
     counts_failures: ClassVar[bool] = False
     helper: Engine | None = None
+    deadline: float = math.inf
+    talks: bool = False
 
     @property
     def name(self) -> str: ...

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 
-from stickslip.checks import did_you_mean, refuse_unknown_options, whole_number
+from stickslip.checks import checked_time, did_you_mean, refuse_unknown_options, whole_number
 
 ON_FAILURE = ("stop", "continue")
 ON_ENERGY_GAIN = ("warn", "raise", "ignore")
@@ -52,6 +52,8 @@ class Checks:
     penetration_tol : deepest initial penetration that is accepted [m].  None: 1e-5 m for mechanisms, whose printed
         states have some ([GS05] Table I), 1e-6 m for scenes, where `overlap` says what happens with deeper ones.
     on_failure : "stop" at a step whose contact problem is not solved and return what there is, or "continue", counted.
+    time_limit : seconds by the clock, without those of compiling, after which the run ends and returns what there is;
+        None: no limit.
     on_energy_gain : what to do when the contacts of a mechanism put energy in during a step (unequal restitution
         coefficients can): "warn", "raise" `EnergyGain`, which holds the trajectory, or "ignore".  Gains below what one
         step of the forces does are the scheme's resolution and never reported.  Scenes report none.
@@ -62,12 +64,14 @@ class Checks:
 
     penetration_tol: float | None = None
     on_failure: str = "stop"
+    time_limit: float | None = None
     on_energy_gain: str = "warn"
     initialise: bool = False
 
     def __post_init__(self) -> None:
         require_one_of("on_failure", self.on_failure, ON_FAILURE)
         require_one_of("on_energy_gain", self.on_energy_gain, ON_ENERGY_GAIN)
+        checked_time(self.time_limit)
 
 
 class RunOptions(TypedDict, total=False):
@@ -79,6 +83,7 @@ class RunOptions(TypedDict, total=False):
     resume: bool
     penetration_tol: float | None
     on_failure: str
+    time_limit: float | None
     on_energy_gain: str
     initialise: bool
 

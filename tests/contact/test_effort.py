@@ -90,3 +90,14 @@ def test_a_small_first_problem_loads_little():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["0", "0"]
+
+
+def test_what_takes_long_says_so(monkeypatch, capsys):
+    monkeypatch.setattr(method, "SILENT", 1e-6)
+    problem = hard()
+    quiet, loud = (ss.solve_friction(problem, progress=progress) for progress in (False, True))
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) > 3 and all("friction problem of 80 contacts: not solved yet after" in line for line in lines)
+    assert any("newton ended at error" in line for line in lines)
+    assert loud.r.tobytes() == quiet.r.tobytes()
+    assert ss.solve_friction(problem).solved and capsys.readouterr().err == ""

@@ -78,6 +78,9 @@ class Method:
     on_failure: Annotated[
         str | None, typer.Option(help="stop or continue where a contact problem is not solved.", metavar="WHAT")
     ] = None
+    time_limit: Annotated[
+        float | None, typer.Option(help="End the run after this many seconds, with what there is.", metavar="S")
+    ] = None
 
 
 @dataclass(frozen=True)

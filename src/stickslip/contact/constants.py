@@ -17,6 +17,7 @@ STEP = 1e-4  # seconds of an iteration in Python, whatever its size
 AT_ONCE = 0.03  # seconds of work between two looks at the clock: 10 % of a limit of 0.3 s
 DENSE_LIMIT, DENSE_SHARE = 150, 0.2  # dense LU is faster up to 150 unknowns, or where a fifth of the entries are there
 LARGEST_DENSE = 6_000  # unknowns of a dense matrix: 288 MB
+SILENT = 5.0  # nominal seconds of work between two lines on stderr; a choice: people wait some seconds without asking
 EFFORT, EFFORT_PER_CONTACT, LEAST_EFFORT = 400.0, 0.1, 2.0  # 1,000 contacts, masses 1e6 apart: up to 22 s of 102
 
 # Sweeps (`gauss_seidel`, `auto`).
@@ -26,6 +27,21 @@ SWEEPS = 300  # files of more than 10 contacts, mean time: 100 2.03 ms, 300 1.39
 PLAIN_CONTACTS, PLAIN_SWEEPS = 10, 6  # before anything is loaded: 7 of 23 files, 226 of 768 generated end here
 FEW = 5  # sweeps from zero that the second start of Newton begins with; not varied
 CROWDED = 2_000_000  # blocks of W, 150 MB, above which sweeps without W come first
+
+# Sweeps of large piles in scenes (`scenes.islands.pile`): rises of sweeps with momentum, each followed by plain ones.
+# 31 recorded steps of 1000 capsules that fall into a bin, 774 to 3,200 contacts, tolerance 1e-4: contacts times sweeps
+# [1e6], at momentum 0.8, 0.85, 0.9.  Momentum of 0.9 without an end: 24.3, plain sweeps alone: 21.7.
+RISING = 50  # 20: 9.2 8.6 8.6, 30: 7.6 7.2 7.7, 40: 6.5 6.9 7.4, 50: 7.2 6.8 7.1, 60: 7.0 7.4 8.0, 100: - - 8.4
+PLAIN = 10  # at rises of 50 and 0.8: 10 7.2, 20 7.4, 30 7.7
+MOMENTUM = 0.85  # see above
+# Piles of spheres, after 300 sweeps: turns with a pull to anchors, and without.  Recorded steps of 700 spheres with
+# restitution 0.5 on which a pull all the time had failed (15), of 1500 alike (7) and of 1500 with radii 1:5 and mu 0.1
+# to 1 (8): not solved, and contacts times sweeps [1e6].  A pull of 5e-4 all the time: 15 1 0, 25.9 14.8 10.4; none:
+# 8 0 1, 25.5 20.4 17.2.
+TURN = 100  # sweeps of a turn; of 200: 4 0 0, 26.0 10.3 8.9, of 150 and 300: 5 0 0, 23.0 10.2 9.6
+# The 4 of 7 that were left of another choice after 1,500 sweeps: patches as they were took 1.1 s each, and turns 0.1 s.
+TURNS, MORE = 6, 3  # turns that end with plain sweeps, and how often before a patch: 1,900 sweeps; 2 was enough for all
+PULL = 1e-3  # 2e-4: 4 0 0, 25.1 10.9 12.9, 5e-4: 2 0 1, 23.8 11.1 10.8, 1e-3: 3 0 0, 23.2 9.6 8.8
 
 # Newton (`newton`).
 WINDOW = 8  # merits that the line search looks back on; not varied

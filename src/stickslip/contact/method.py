@@ -16,7 +16,7 @@ from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from stickslip.contact.constants import AT_ONCE, EFFORT
+from stickslip.contact.constants import AT_ONCE, EFFORT, SILENT
 from stickslip.contact.contacts import Contacts
 from stickslip.contact.problem import Stage
 from stickslip.lcp.problems import checked_count
@@ -37,6 +37,7 @@ class Clock:
 
     begin: float = field(default_factory=time.perf_counter)
     work: float = 0.0
+    told: float = 0.0  # the work at which a word was said last
 
 
 @dataclass(eq=False)
@@ -44,13 +45,15 @@ class Progress:
     """Clock, count of the work and log of one call of `solve_friction`.
 
     Attributes: time_limit [s] by the clock, inf unless the user has set one; effort, the work that may be spent, in
-    nominal seconds (`effort`); `plan`, what stages take their shares of.
+    nominal seconds (`effort`); `plan`, what stages take their shares of; `tell`, which is called with a line after each
+    SILENT nominal seconds of work: nothing takes minutes without a word.
     """
 
     time_limit: float = np.inf
     record: bool = False
     effort: float = np.inf
     plan: float = EFFORT
+    tell: Callable[[str], None] | None = None
     stages: list[Stage] = field(default_factory=list)
     history: list[tuple[float, float]] = field(default_factory=list)
     clock: Clock = field(default_factory=Clock)
@@ -76,6 +79,10 @@ class Progress:
     def spend(self, cost: float) -> None:
         """Count work that was done."""
         self.clock.work += cost
+        if self.tell is not None and self.clock.work >= self.clock.told + SILENT:
+            self.clock.told = self.clock.work
+            last = f", {self.stages[-1].method} ended at error {self.stages[-1].error:.1e}" if self.stages else ""
+            self.tell(f"not solved yet after {self.seconds:.0f} s{last}")
 
     def affords(self, cost: float) -> bool:
         """Whether so much work fits into what is left, of the effort and of the time."""

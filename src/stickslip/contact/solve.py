@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stickslip.checks import counted, unknown_name
+from stickslip.checks import checked_time, counted, unknown_name
 from stickslip.contact.alternating import Alternating
 from stickslip.contact.augmented_lagrangian import ProximalFixedPoint
 from stickslip.contact.auto import Ladder
@@ -26,6 +26,7 @@ from stickslip.contact.proximal_point import ProximalPoint
 from stickslip.contact.pyramid import PyramidLemke
 from stickslip.contact.residual import MEASURES
 from stickslip.contact.sweeps import Sweeps
+from stickslip.debug import bar_wanted, say
 from stickslip.lcp.methods import asked
 from stickslip.lcp.problems import _check_finite, _floats, checked_tolerance
 
@@ -56,6 +57,7 @@ def solve_friction(
     measure: str = MEASURES[0],
     r0: Any = None,
     record: bool = False,
+    progress: bool | None = None,
     **options: Any,
 ) -> FrictionSolution:
     """Solve a frictional contact problem: find impulses r whose error is at most `tol` (see `FrictionProblem`).
@@ -74,6 +76,7 @@ def solve_friction(
     time_limit : seconds by the clock after which the best impulses so far are returned.  None: a fixed amount of work,
         counted, so that the same problem gets the same answer, bit for bit, however busy the machine is.
     r0 : impulses to start from, like q, default zero.
+    progress : say on stderr every few seconds how far it got; None: where stderr is a terminal.
     record : keep the error after every iteration in `history` (slower: each costs a product with W).
     options : of the method: memory, relaxation ("gauss-seidel"); formulation ("newton"); relaxation
         ("augmented-lagrangian"); directions, refine ("lemke"); see the classes in `stickslip.contact`.
@@ -95,22 +98,23 @@ def solve_friction(
     """
     chosen, tol = _checked_method(method, tol, max_iterations, options)
     _compile(type(chosen))
-    limit = _checked_time(time_limit)
+    limit = checked_time(time_limit)
     _check_problem(problem)
     tolerance, measure = checked_tolerance(tol), checked_measure(measure)
-    progress = _progress(problem, limit, bool(record), max_iterations is not None and not isinstance(chosen, Ladder))
+    unlimited = max_iterations is not None and not isinstance(chosen, Ladder)
+    work = _progress(problem, limit, bool(record), unlimited, bar_wanted(progress))
     start = None if r0 is None else _checked_impulses(r0, problem)
-    request = _Request(problem, tolerance, measure, chosen, progress)
+    request = _Request(problem, tolerance, measure, chosen, work)
     if problem.matrix_free:
         crowded = isinstance(chosen, Ladder) and problem.W.expected_blocks(problem.dim) > CROWDED
         if chosen.matrix_free or crowded:
             solution = _without_matrix(request, start, crowded)
-            if chosen.matrix_free or solution.solved or progress.expired:
+            if chosen.matrix_free or solution.solved or work.expired:
                 return solution
             start = solution.r
     contacts = problem.contacts_in(measure)
     z = np.zeros(len(contacts.q)) if start is None else problem.scaled(start)
-    outcome = _run(chosen, contacts, z, tolerance, progress)
+    outcome = _run(chosen, contacts, z, tolerance, work)
     return _solution(request, problem.impulses_of(outcome.r), outcome)
 
 
@@ -140,12 +144,16 @@ def _check_problem(problem: Any) -> None:
         raise ValueError(f"problem must be a FrictionProblem, got {type(problem).__name__}.")
 
 
-def _progress(problem: FrictionProblem, time_limit: float | None, record: bool, unlimited: bool) -> Progress:
+def _progress(
+    problem: FrictionProblem, time_limit: float | None, record: bool, unlimited: bool, show: bool
+) -> Progress:
     """The clock starts, and the work is planned: so much per contact, or what the time limit pays for."""
     plan = min(EFFORT, LEAST_EFFORT + EFFORT_PER_CONTACT * problem.contacts)
+    name = f"friction problem of {counted(problem.contacts, 'contact')}"
+    tell = functools.partial(say, name) if show else None
     if time_limit is None:
-        return Progress(record=record, effort=np.inf if unlimited else plan, plan=plan)
-    return Progress(time_limit, record, plan=time_limit if time_limit < np.inf else plan)
+        return Progress(record=record, effort=np.inf if unlimited else plan, plan=plan, tell=tell)
+    return Progress(time_limit, record, plan=time_limit if time_limit < np.inf else plan, tell=tell)
 
 
 @functools.cache
@@ -250,14 +258,6 @@ def _checked_method(
         if name not in known:
             raise ValueError(f"method {word!r}: {unknown_name('option', name, known)}")
     return kind(limit, **options), tol
-
-
-def _checked_time(limit: float | None) -> float | None:
-    if limit is None:
-        return None
-    if isinstance(limit, int | float | np.number) and not isinstance(limit, bool) and limit > 0.0:
-        return float(limit)
-    raise ValueError(f"time_limit must be a positive number of seconds or None, got {limit!r}.")
 
 
 def _checked_impulses(r0: Any, problem: FrictionProblem) -> np.ndarray:

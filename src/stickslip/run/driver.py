@@ -20,7 +20,7 @@ from stickslip import codes
 from stickslip.checks import Array
 from stickslip.cost import tell_time
 from stickslip.debug import bar_wanted
-from stickslip.engine import Engine, State
+from stickslip.engine import Engine, OutOfTime, State
 from stickslip.interrupts import opened, poll, uninterrupted
 from stickslip.jit.making import Clock, running
 from stickslip.request import Records
@@ -31,6 +31,7 @@ from stickslip.trajectory import Trajectory
 
 _PIECE_SECONDS, _MOST_PIECE_SECONDS = 0.1, 1.0
 _COPIES = 50.0  # a piece takes at least this many times as long as the copy of the state that it begins with
+_LIMIT_SHARE = 0.03  # of a time limit: pieces that are longer might miss it by 10 %
 _PIECE_BYTES = 2**25  # of records, at most
 _MOST_STEPS = 50_000_000  # of a piece
 _MANY_STEPS = 10_000_000  # of a run whose time is told beforehand
@@ -49,6 +50,7 @@ class Run:
     first_impacts : rows of `IMPACT_COLUMNS` of the impact at t0
     identity : all that decides the motion; a run goes on from a checkpoint only where its identity is equal
     notes : what was chosen besides the names of stepper and solver, for the attributes of the trajectory
+    time_limit : seconds by the clock, without those of compiling, after which the run ends
     """
 
     system: Any
@@ -64,6 +66,7 @@ class Run:
     first_impacts: Array
     identity: Callable[[], dict[str, Any]]
     notes: Callable[[], dict[str, str]]
+    time_limit: float | None = None
 
     def __post_init__(self) -> None:
         self.engine.begin(self.state, self.q0, self.u0, self.steps)
@@ -90,6 +93,7 @@ def drive(run: Run, progress: bool | Callable[[int], None] | None) -> Trajectory
     `complete` False and `status` saying where and why.
     """
     show = bar_wanted(progress)
+    run.engine.talks = show
     with uninterrupted():
         with announced(run.system.name, show):
             store = Store(run)
@@ -117,6 +121,8 @@ def march(run: Run, store: Store, advance: Callable[[int], None]) -> tuple[str, 
             reason = march_in_pieces(run, store, advance, clock)
     except KeyboardInterrupt:
         reason = f"interrupted at t = {run.state.t:.9g} s"
+    except OutOfTime as problem:
+        reason = f"{_over(run)}, in {problem}"
     except MemoryError as problem:
         reason = f"stopped at t = {run.state.t:.9g} s: {str(problem) or 'the memory is full; record less often'}"
     return reason or "finished", reason is None
@@ -128,7 +134,11 @@ def march_in_pieces(run: Run, store: Store, advance: Callable[[int], None], cloc
     n_q, n_u, contacts = state.sizes
     most = max(1, _PIECE_BYTES // max(1, 8 * (n_q + n_u + 4 * contacts))) * every
     piece = engine.first_piece
+    limit = math.inf if run.time_limit is None else run.time_limit
     while state.step < run.steps:
+        engine.deadline = store.begin + limit
+        if time.perf_counter() > engine.deadline:
+            return _over(run)
         n = min(run.steps - state.step, piece, most)
         begin, before, compiled = time.perf_counter(), state.step, clock.seconds
         code, copied = _march_piece(run, store, engine, n)
@@ -148,10 +158,15 @@ def march_in_pieces(run: Run, store: Store, advance: Callable[[int], None], cloc
             advance(state.step)
         store.checkpoint_now_and_then()
         poll()
-        seconds = min(max(_PIECE_SECONDS, _COPIES * copied), _MOST_PIECE_SECONDS)
+        seconds = min(max(_PIECE_SECONDS, _COPIES * copied), _MOST_PIECE_SECONDS, _LIMIT_SHARE * limit)
         wanted = max(1, state.step - before) * seconds / max(elapsed, 1e-6)
         piece = max(1, int(min(max(piece / 4, wanted), piece * 4, _MOST_STEPS)))
     return None
+
+
+def _over(run: Run) -> str:
+    """What to say of a run whose time is over."""
+    return f"time limit of {run.time_limit:g} s reached at t = {run.state.t:.9g} s"
 
 
 def _march_piece(run: Run, store: Store, engine: Engine, n: int) -> tuple[int, float]:

@@ -113,7 +113,7 @@ def prepare_run(
 
     return Run(
         SceneLabels.of(scene), engine, state, method, "auto", tolerance, steps, kept, q, u, first_impacts, identity,
-        notes,
+        notes, checked.time_limit,
     )  # fmt: skip
 
 

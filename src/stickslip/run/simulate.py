@@ -84,7 +84,8 @@ def simulate(
         or a function of the number of steps done, called some times a second, which may raise KeyboardInterrupt to end
         the run as Ctrl-C does.
     records, checks : `Records` and `Checks`, where their fields are described; the fields are keywords of this call as
-        well: every, out, overwrite, resume; penetration_tol, on_failure, on_energy_gain, initialise.
+        well: every, out, overwrite, resume; penetration_tol, on_failure, time_limit, on_energy_gain,
+        initialise.
 
     Ctrl-C, a failed step or a state that is no longer finite end the run; the trajectory so far is returned with
     `complete` False and `status` saying where and why.  Bad input raises ValueError before anything is computed.
@@ -159,8 +160,9 @@ def prepare(
         return _notes(system, p, method, by, impact_law)
 
     return Run(
-        system, chosen, memory, method, by.name, float(by.tol), steps, records, q, u, first_impacts, identity, notes
-    )
+        system, chosen, memory, method, by.name, float(by.tol), steps, records, q, u, first_impacts, identity, notes,
+        checks.time_limit,
+    )  # fmt: skip
 
 
 def _on_constraints(system: System, t: float, q: Array, u: Array, p: Array) -> tuple[Array, Array, Array]:

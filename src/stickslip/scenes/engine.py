@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
@@ -18,7 +19,8 @@ from stickslip.contact.contacts import Contacts
 from stickslip.contact.method import Progress
 from stickslip.contact.pyramid import pyramid_answers
 from stickslip.cost import require_memory
-from stickslip.engine import Block, Engine, Measured, Seen, State, beyond_bounds
+from stickslip.debug import say
+from stickslip.engine import Block, Engine, Measured, OutOfTime, Seen, State, beyond_bounds
 from stickslip.jit.parallel import team
 from stickslip.scenes import handles, layout, reasons, step, touching
 from stickslip.scenes import tables as tables
@@ -67,6 +69,7 @@ HARD_CONTACTS = 2000  # beyond, the direct methods take minutes
 DENSE_UNKNOWNS = 600  # of an island without joints, up to which full matrices are tried
 FEW_CONTACTS = 20  # of an island without joints, up to which full matrices are tried alone
 FIRST_EFFORT = 1.0  # nominal seconds of work with sparse matrices on more contacts, before full ones take long
+STEPS_BETWEEN_LOOKS = 20  # at the clock, where a run has a time limit
 EVENTS_AT_ONCE = 4096
 CURE = "try a smaller dt or, for stiff springs, MoreauJean(theta=1)"
 _POINT_BYTES = 2 * (layout.CONTACT.itemsize + layout.PAIR.itemsize + 64) + layout.ACTIVE.itemsize + 200
@@ -226,6 +229,10 @@ class SceneEngine(Engine):
                     return reasons.CANNOT_APPEAR
             until = min((k for k in self.appearing if k > state.step), default=target)
             left = min(target, until, state.step + 1 if self.called else target) - state.step
+            if self.deadline < math.inf:  # steps in contact take far longer than those of a flight
+                left = min(left, STEPS_BETWEEN_LOOKS)
+                if time.perf_counter() > self.deadline:
+                    break
             self._apply_functions(state)
             code = self._helped(state, block, self._call(state, left, block, False))
             if code not in (step.DONE, step.NO_ROOM) or state.step >= target:
@@ -458,7 +465,7 @@ class SceneEngine(Engine):
     def _solve_pile(self, contacts: Any, k: int) -> None:
         """Sweeps, shared by many threads, and what helps them."""
         order = self.order[int(self.begins[k]) : int(self.begins[k + 1])]
-        pile = Pile(self.bodies, contacts, self.active, order, self.options, self.head, self.follow)
+        pile = Pile(self.bodies, contacts, self.active, order, self.options, self.head, self.follow, self._clock)
         before, residual = self.active.r[order], self.residuals[k]
         self.effort[k] = int(pile.solve())
         self.residuals[k] = pile.residual
@@ -493,6 +500,7 @@ class SceneEngine(Engine):
         tried = 0
         for r in answers:
             tried += 1
+            self._clock(0.0)
             take(r)
             self._measure_island(contacts, k)
             if self.residuals[k] < least:
@@ -544,6 +552,22 @@ class SceneEngine(Engine):
         if not self.worst() <= self.options.tol and not self.go_on:
             return step.UNSOLVED
         return self._call(state, 1, block, True)
+
+    def _clock(self, effort: float) -> Progress:
+        """Progress of some nominal seconds of work, which ends at the deadline of the run.
+
+        Raises OutOfTime where the deadline is over.
+        """
+        left = self.deadline - time.perf_counter()
+        if left <= 0.0:
+            n = int(np.diff(self.begins[: int(self.counts[step.ISLANDS]) + 1]).max(initial=0))
+            raise OutOfTime(
+                f"a step whose largest island has {n} contacts, at a residual of {self.worst():.1e}, not "
+                f"{self.options.tol:g}"
+            )
+        t = self.t0 + self.options.dt * self.book.numbers[codes.STEPS]
+        tell = functools.partial(say, f"{self.scene.name}, contacts at t = {t:.6g} s") if self.talks else None
+        return Progress(left, effort=effort, tell=tell)
 
     def not_finite(self) -> list[int]:
         """Numbers of the bodies that move and whose contact points, joints or forces are not finite in this step."""
@@ -685,7 +709,7 @@ class SceneEngine(Engine):
         def answers() -> Iterator[np.ndarray]:
             nonlocal z, wanted
             for _ in range(RESCUE_ROUNDS):
-                outcome = hard_island(problem, z, wanted, Progress(effort=effort))
+                outcome = hard_island(problem, z, wanted, self._clock(effort))
                 if math.isfinite(outcome.error):
                     yield outcome.r
                 if not outcome.error <= wanted:

@@ -498,7 +498,7 @@ class Scene:
             moved out, or stays.
         progress : as in `simulate`.
         records, checks : `Records` and `Checks`; their fields every, out, overwrite, resume, penetration_tol (1e-6 m
-            here) and on_failure are keywords as well.
+            here), on_failure and time_limit are keywords as well.
 
         Ctrl-C, a failed step or a state that is no longer finite end the run; the trajectory so far is returned with
         `complete` False and `status` saying where and why.

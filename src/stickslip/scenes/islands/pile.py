@@ -5,9 +5,12 @@ so that a body may have any number of contacts.  Threads share the slabs of `sla
 faster sweep (`sphere_contacts`).
 
 Momentum: the sweep starts at y = z + beta (z - z_before), on impulses and velocities alike, which keeps
-v = v_free + M^-1 H z because the weights add up to one.  beta grows as Nesterov's to 0.9 (spheres: 0.93) and stays
+v = v_free + M^-1 H z because the weights add up to one.  beta grows as Nesterov's to 0.93 on piles of spheres and stays
 there: more, or its own growth without end, diverges on piles (slip makes the map non-monotone), and beginning anew
-whenever a sweep changes more than the last one throws away what creeps slowly into place.  Where a pile lands hard,
+whenever a sweep changes more than the last one throws away what creeps slowly into place.  On other shapes momentum
+does not settle: contacts that open, close and slip are kept going by it, near three times the tolerance for a thousand
+sweeps, and ten plain sweeps end that.  So beta grows to 0.85 there, for RISING sweeps, PLAIN ones without it follow,
+and it begins anew.  Where a pile lands hard,
 slip can make the map expand, with momentum or without: `scenes.islands.piles` goes on from there with Newton on the
 contacts concerned.  Impulses z and velocities of contacts that are not of spheres are scaled to unit mobility,
 z = r sqrt(w), as in `island`.
@@ -26,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.contact.blocks import invert_2, invert_3
+from stickslip.contact.constants import PLAIN
 from stickslip.contact.one_contact import change_3d, one_contact_2d
 from stickslip.jit import entry, kernel, prange
 from stickslip.projections import norm_2d, project_cone_2d, project_cone_3d, worse
@@ -262,13 +266,14 @@ def store_impulses(
 def solve_pile(
     bodies: Bodies, contacts: Contacts, active: Active, dim: int, chosen: np.ndarray, begins: np.ndarray,
     members: np.ndarray, place: np.ndarray, point: Points, spheres: SphereContacts, free: int, sweeps: int, aim: float,
-    tol: float, momentum: float, pull: float,
+    tol: float, momentum: float, pull: float, rising: int,
 ) -> tuple[int, float]:  # fmt: skip
     """Sweep an island, as `slabs_of` has sorted it, from the impulses in `active` until its residual is at most tol.
 
     point, spheres: room for the contacts; momentum: the largest beta.  The first `free` sweeps end at a residual of
-    `aim`, the others pull contacts of spheres to their anchors.  Writes the impulses back; returns the number of sweeps
-    and the residual as `island.island_residual` defines it.
+    `aim`, the others pull contacts of spheres to their anchors.  After every `rising` sweeps with momentum PLAIN ones
+    follow, and at the end of both a residual of `tol` does; 0: momentum all the time.  Writes the impulses back;
+    returns the number of sweeps and the residual as `island.island_residual` defines it.
     """
     n, m, slabs = chosen.shape[0], members.shape[0], begins.shape[0] // 2
     D, S, z = np.zeros((n, dim, dim)), np.zeros((n, dim, dim)), np.zeros((n, dim))
@@ -293,10 +298,14 @@ def solve_pile(
             else:
                 push(point, k, motion, inverse, z[k, 0], z[k, 1], z[k, 2] if dim == 3 else 0.0)
     before, earlier = z.copy(), motion[:m, :6].copy()
-    theta, most, least, residual, done = 1.0, momentum, np.inf, np.inf, 0
-    while done < sweeps and not residual <= (aim if done < free else tol):
+    theta, most, least, residual, done, aimed = 1.0, momentum, np.inf, np.inf, 0, True
+    while done < sweeps and not residual <= (aim if aimed else tol):
+        turn = done % (rising + PLAIN) if rising > 0 else -1
+        aimed = done + 1 < free and (rising == 0 or turn < rising - 1)
+        if turn == 0:
+            theta, least = 1.0, np.inf
         rise = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * theta * theta))
-        beta = min(most, (theta - 1.0) / rise)
+        beta = 0.0 if turn >= rising > 0 else min(most, (theta - 1.0) / rise)
         theta = rise
         extrapolate(motion, earlier, beta)
         held = pull if done >= free else 0.0

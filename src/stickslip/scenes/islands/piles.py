@@ -15,12 +15,14 @@ A round that gains little is followed by less momentum (what expands, expands fa
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from stickslip.contact.auto import hard_islands
+from stickslip.contact.constants import MOMENTUM, MORE, PULL, RISING, TURN, TURNS
 from stickslip.contact.contacts import Contacts
 from stickslip.contact.method import Progress
 from stickslip.contact.newton import compile_newton, newton_iterations
@@ -40,10 +42,8 @@ from stickslip.scenes.islands.sphere_contacts import CONTACT
 from stickslip.scenes.parts import Island
 
 AIM = 0.5  # of the tolerance, for the first sweeps: what is left over disturbs the next step
-MOMENTUM, SPHERES_MOMENTUM, WEAKER = 0.9, 0.93, 0.9
-PULL = 5e-4  # of contacts of spheres to their anchors, once the first sweeps are over
-FIRST, MORE, SMOOTH = 300, 800, 50  # sweeps without anchors, to half the tolerance, then with, and plain ones
-AGAIN, SPREAD = 400, 30  # sweeps with momentum, and plain ones, after each patch
+SPHERES_MOMENTUM, WEAKER = 0.93, 0.9
+FIRST, SPREAD = 300, 30  # sweeps to half the tolerance, and plain ones after turns
 ROUNDS, PATIENCE = 60, 20  # at most, and in a row without a smaller residual
 RINGS, MOST_RINGS = 2, 6  # neighbours that belong to a patch
 PATCH_CONTACTS = 6000  # beyond, a patch is no patch
@@ -72,7 +72,12 @@ def least_norm(problem: Contacts, weights: np.ndarray) -> np.ndarray | None:
 
 @dataclass
 class Pile:
-    """One large island of a step.  `order`: its contacts, numbers in `active`; head, follow: room, as in `slabs_of`."""
+    """One large island of a step.
+
+    order : its contacts, numbers in `active`
+    head, follow : room, as in `slabs_of`
+    clock : makes the `Progress` of some nominal seconds of work, or raises `OutOfTime`
+    """
 
     bodies: Any
     contacts: Any
@@ -81,25 +86,38 @@ class Pile:
     options: layout.Options
     head: np.ndarray
     follow: np.ndarray
+    clock: Callable[[float], Progress]
 
     def __post_init__(self) -> None:
         arguments = (self.bodies, self.contacts, self.active, self.order, 0, len(self.order))
         self.sorted = slabs_of(*arguments, self.head, self.follow, self.options.dim)
         self.room = layout.records(POINT, len(self.order)), layout.records(CONTACT, len(self.order))
         begins = self.sorted[1]
-        self.momentum = SPHERES_MOMENTUM if np.all(begins[1::2] == begins[2::2]) else MOMENTUM
+        alone = bool(np.all(begins[1::2] == begins[2::2]))  # contacts of spheres alone
+        self.momentum, self.rising = (SPHERES_MOMENTUM, 0) if alone else (MOMENTUM, RISING)
         self.residual = math.inf
 
     def solve(self) -> bool:
         """Improve the impulses in `active`, and set `residual` and the end velocities; whether patches were needed."""
         tol = self.options.tol
-        self.sweep(MORE, tol, self.momentum, FIRST)
-        if not self.residual <= tol:
-            self.sweep(SMOOTH, tol, 0.0)
+        self.sweep(FIRST, tol, self.momentum, FIRST)
+        for _ in range(MORE):
+            if self.residual <= tol:
+                return False
+            self.settle(TURNS, self.momentum)
         if self.residual <= tol:
             return False
         self.solve_patches()
         return True
+
+    def settle(self, turns: int, momentum: float) -> None:
+        """Turns of sweeps, every second one without a pull to anchors, and plain ones, until the tolerance is met."""
+        tol = self.options.tol
+        for turn in range(turns):
+            if not self.residual <= tol:
+                self.sweep(TURN, tol, momentum, pull=PULL if turn % 2 == 0 else 0.0)
+        if not self.residual <= tol:
+            self.sweep(SPREAD, tol, 0.0)
 
     def solve_patches(self) -> None:
         """Patches and sweeps in turn; where they do not get to the tolerance, the best impulses are kept."""
@@ -107,9 +125,7 @@ class Pile:
         least, best, rings, momentum, in_vain = self.residual, self.impulses(), RINGS, self.momentum, 0
         for _ in range(ROUNDS):
             self.solve_patch(rings)
-            self.sweep(AGAIN, tol, momentum)
-            if not self.residual <= tol:
-                self.sweep(SPREAD, tol, 0.0)
+            self.settle(TURNS, momentum)
             if self.residual <= tol:
                 return
             gained = self.residual <= GAIN * least
@@ -124,10 +140,11 @@ class Pile:
         self.active.r[self.order] = best
         self.measure()
 
-    def sweep(self, sweeps: int, tol: float, momentum: float, free: int = 0) -> None:
+    def sweep(self, sweeps: int, tol: float, momentum: float, free: int = 0, pull: float = PULL) -> None:
         """Gauss-Seidel over all contacts; the first `free` sweeps without anchors, to half the tolerance."""
+        self.clock(0.0)
         problem = (self.bodies, self.contacts, self.active, self.options.dim, *self.sorted, *self.room)
-        solve_pile(*problem, free, free + sweeps, AIM * tol, tol, momentum, PULL)
+        solve_pile(*problem, free, sweeps, AIM * tol, tol, momentum, pull, self.rising)
         self.measure()
 
     def measure(self) -> None:
@@ -151,7 +168,7 @@ class Pile:
         if len(order) > PATCH_CONTACTS:
             return
         problem, z = self.problem_of(order)
-        r, _, _ = hard_islands(problem, z, PATCH_TOLERANCE * self.options.tol, Progress(effort=PATCH_EFFORT))
+        r, _, _ = hard_islands(problem, z, PATCH_TOLERANCE * self.options.tol, self.clock(PATCH_EFFORT))
         if np.all(np.isfinite(r)):
             take_impulses(self.part(order), dim, r)
 
