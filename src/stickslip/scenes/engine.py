@@ -232,7 +232,7 @@ class SceneEngine(Engine):
             if self.deadline < math.inf:  # steps in contact take far longer than those of a flight
                 left = min(left, STEPS_BETWEEN_LOOKS)
                 if time.perf_counter() > self.deadline:
-                    break
+                    return step.DONE
             self._apply_functions(state)
             code = self._helped(state, block, self._call(state, left, block, False))
             if code not in (step.DONE, step.NO_ROOM) or state.step >= target:
