@@ -100,8 +100,8 @@ def run_member(scenario: Scenario, given: AnySection | None, options: MemberOpti
     x = np.concatenate([run.q, run.u], axis=1)
     late = x[len(x) // 2 :]
     return Member(
-        _last(points_of(run, section, reset), options.points), float(run.t[-1]), x[-1], late.min(axis=0), late.max(axis=0),
-        run.status,
+        _last(points_of(run, section, reset), options.points), float(run.t[-1]), x[-1], late.min(axis=0),
+        late.max(axis=0), run.status,
     )  # fmt: skip
 
 

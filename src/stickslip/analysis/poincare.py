@@ -271,8 +271,8 @@ def _renamed_points(run: Trajectory, section: Section, reset: Relabelling) -> Se
                 break
             t, names = later[0], reset.after(names)
             i = min(int(np.searchsorted(run.t, t * (1.0 - 1e-12), side="left")), len(run) - 1)
-            time, *state = _after_impact(run, i, t)
-            x = names(np.concatenate(state))
+            time, q, u = _after_impact(run, i, t)
+            x = names(np.concatenate([q, u]))
             found.append((time, x[:f], x[f:]))
         return _points(section, found, run.coordinate_names, run.velocity_names)
     first, window = 0, _WINDOW
