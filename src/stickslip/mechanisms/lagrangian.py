@@ -228,8 +228,8 @@ class LagrangianSystem(System):
             injected_into=("laws", "friction"),
             friction_laws=[row.friction_law for row in rows],
             forced=given.forces is not None or equations.depends_on_time,
-            gated=[row.closes_when is not None for row in rows],
         )
+        system.gated = tuple(row.closes_when is not None for row in rows)
         system._equations = equations
         system._given = given
         system._contacts = rows
