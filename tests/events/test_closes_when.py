@@ -84,6 +84,12 @@ def test_conditions_are_expressions_or_relations():
         ss.Contact("floor", gap=y, closes_when="x > 1")
     with pytest.raises(ValueError, match="closes_when of contact 'floor' contains 'a'"):
         swing(x > a)
+    with pytest.raises(ValueError, match="closes_when must be left out in a system of functions"):
+        ss.LagrangianSystem(
+            mass=np.eye(1),
+            force=lambda q, u, t, p: np.zeros(1),
+            contacts=[ss.Contact("floor", gap=lambda q, t, p: q[0], normal=[1.0], closes_when=x > 1)],
+        )
 
 
 @pytest.mark.parametrize(
