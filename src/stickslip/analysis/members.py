@@ -9,10 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.analysis.poincare import SectionPoints, poincare, points_of
+from stickslip.analysis.poincare import SectionPoints, points_by_events, points_of
 from stickslip.analysis.sections import AnySection, PhaseSection, Section, given_section, reset_of, section_of
 from stickslip.checks import Array, real_number, whole_number
+from stickslip.events.arcs import Arc
+from stickslip.events.book import MotionError
 from stickslip.events.event_driven import EventDriven
+from stickslip.mechanisms.reset import Relabelling
 from stickslip.scenario import Scenario
 from stickslip.trajectory import Trajectory
 
@@ -80,6 +83,11 @@ def run_member(scenario: Scenario, given: AnySection | None, options: MemberOpti
     """One motion by `simulate`, on the section given or on the scenario's own."""
     section, reset = section_of(scenario, given), reset_of(scenario, given)
     step, length = scenario.dt if options.dt is None else options.dt, options.length(scenario, section)
+    if (options.stepper == EventDriven.name or isinstance(options.stepper, EventDriven)) and not isinstance(
+        section, PhaseSection
+    ):
+        judge = options.stepper if isinstance(options.stepper, EventDriven) else EventDriven()
+        return _by_events(scenario, section, reset, judge, length, options.points)
     every, t0 = max(1, round(scenario.t_end / 10.0 / _PER_RETURN / step)), 0.0
     if isinstance(section, PhaseSection):
         t0, step = section.offset, section.period / max(1, round(section.period / step))
@@ -91,14 +99,33 @@ def run_member(scenario: Scenario, given: AnySection | None, options: MemberOpti
     )  # fmt: skip
     x = np.concatenate([run.q, run.u], axis=1)
     late = x[len(x) // 2 :]
-    if run.complete and run.stepper == EventDriven.name and not isinstance(section, PhaseSection):
-        points = poincare(scenario, given, stepper=options.stepper, t_end=length)  # not between records
-    else:
-        points = points_of(run, section, reset)
     return Member(
-        _last(points, options.points), float(run.t[-1]), x[-1], late.min(axis=0), late.max(axis=0),
-        run.status,
+        _last(points_of(run, section, reset), options.points), float(run.t[-1]), x[-1], late.min(axis=0),
+        late.max(axis=0), run.status,
     )  # fmt: skip
+
+
+def _by_events(
+    scenario: Scenario, section: Section, reset: Relabelling | None, judge: EventDriven, length: float, count: int
+) -> Member:
+    """One motion from event to event: its points are not those between records."""
+    f, seen = scenario.system.n_dof, [np.concatenate([scenario.q0, scenario.u0])]
+    times = [0.0]
+
+    def note(arc: Arc) -> None:
+        times.append(arc.t_E)
+        seen.append(arc.vector(arc.t_E)[: 2 * f])
+
+    status, points = "finished", SectionPoints(
+        section, np.zeros(0), np.zeros((0, f)), np.zeros((0, f)), scenario.system.coordinate_names,
+        scenario.system.velocity_names,
+    )  # fmt: skip
+    try:
+        points = points_by_events(scenario, section, reset, judge, length, note)
+    except MotionError as problem:
+        status = f"failed at t = {problem.t:.9g} s: {problem}"
+    late = np.array(seen)[np.array(times) >= 0.5 * times[-1]]
+    return Member(_last(points, count), times[-1], seen[-1], late.min(axis=0), late.max(axis=0), status)
 
 
 def members(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -147,13 +147,7 @@ def poincare(
     end = source.t_end if t_end is None else real_number(t_end, "t_end")
     if stepper == EventDriven.name or isinstance(stepper, EventDriven):
         judge = stepper if isinstance(stepper, EventDriven) else EventDriven()
-        q, u, p = source.system.check(source.q0, source.u0, source.params)
-        motion = judge.motion(source.system, q, u, p, 0.0, end, Newton(), solver_from("auto"))
-        found = []
-        for t, arc, names in passages(motion, chosen, relabelling):
-            x, f = names(arc.vector(t)[: 2 * source.system.n_dof]), source.system.n_dof
-            found.append((t, x[:f], x[f:]))
-        return _points(chosen, found, source.system.coordinate_names, source.system.velocity_names)
+        return points_by_events(source, chosen, relabelling, judge, end)
     run = source.simulate(
         dt=source.dt if dt is None else dt,
         t_end=end,
@@ -167,8 +161,26 @@ def poincare(
     return points_of(run, chosen, relabelling)
 
 
+def points_by_events(
+    scenario: Scenario,
+    section: Section,
+    reset: Relabelling | None,
+    judge: EventDriven,
+    t_end: float,
+    note: Callable[[Arc], None] = lambda arc: None,
+) -> SectionPoints:
+    """The points of a motion from event to event; `note` is called with each of its arcs.  Raises `MotionError`."""
+    system, f, found = scenario.system, scenario.system.n_dof, []
+    q, u, p = system.check(scenario.q0, scenario.u0, scenario.params)
+    motion = judge.motion(system, q, u, p, 0.0, t_end, Newton(), solver_from("auto"))
+    for t, arc, names in passages(motion, section, reset, note):
+        x = names(arc.vector(t)[: 2 * f])
+        found.append((t, x[:f], x[f:]))
+    return _points(section, found, system.coordinate_names, system.velocity_names)
+
+
 def passages(
-    motion: Motion, section: Section, reset: Relabelling | None = None
+    motion: Motion, section: Section, reset: Relabelling | None = None, note: Callable[[Arc], None] = lambda arc: None
 ) -> Iterator[tuple[float, Arc, Relabelling]]:
     """Times at which a motion from event to event meets a section, each with its arc, and the names from then on.
 
@@ -178,6 +190,7 @@ def passages(
     names = Relabelling.none(system.n_dof, system.n_contacts)
     place = section.place(system) if isinstance(section, ClosingSection) else -1
     for arc in motion.arcs():
+        note(arc)
         if isinstance(section, ClosingSection):
             contact = names.partner[place]
             rows = [row for row in motion.impacts if row[0] == arc.t_A and row[1] == contact and row[2] < 0.0]
@@ -236,7 +249,10 @@ def points_of(run: Trajectory, section: Section, reset: Relabelling | None = Non
             raise ValueError(f"section: {unknown_name('contact', section.contact, run.contact_names)}")
         times = np.unique(run.impacts().of(section.contact)["time"])
         rows = np.minimum(np.searchsorted(run.t, times * (1.0 - 1e-12), side="left"), len(run) - 1)
-        return _points(section, [(run.t[i], run.q[i], run.u[i]) for i in np.unique(rows)], *names)
+        rows, first = np.unique(rows, return_index=True)
+        return _points(
+            section, [_after_impact(run, int(i), times[j]) for i, j in zip(rows, first, strict=True)], *names
+        )
     return _points(section, list(_found_in(run, section)), *names)
 
 
@@ -255,8 +271,9 @@ def _renamed_points(run: Trajectory, section: Section, reset: Relabelling) -> Se
                 break
             t, names = later[0], reset.after(names)
             i = min(int(np.searchsorted(run.t, t * (1.0 - 1e-12), side="left")), len(run) - 1)
-            x = names(np.concatenate([run.q[i], run.u[i]]))
-            found.append((float(run.t[i]), x[:f], x[f:]))
+            time, q, u = _after_impact(run, i, t)
+            x = names(np.concatenate([q, u]))
+            found.append((time, x[:f], x[f:]))
         return _points(section, found, run.coordinate_names, run.velocity_names)
     first, window = 0, _WINDOW
     while first < len(run) - 1:
@@ -275,6 +292,18 @@ def _renamed_points(run: Trajectory, section: Section, reset: Relabelling) -> Se
         found.append((point[0], state[:f], state[f:]))
         first = max(first, int(np.searchsorted(run.t, point[0], side="right")) - 1)
     return _points(section, found, run.coordinate_names, run.velocity_names)
+
+
+def _after_impact(run: Trajectory, i: int, t: float) -> tuple[float, Array, Array]:
+    """Time, coordinates and velocities right after an impact at t, from the first record i behind it.
+
+    Where records are further apart than steps, the motion is followed back from there, to second order.
+    """
+    back = float(run.t[i]) - float(t)
+    if not back > 1e-9 * run.dt or i + 1 >= len(run):
+        return float(run.t[i]), run.q[i], run.u[i]
+    rate = (run.u[i + 1] - run.u[i]) / (run.t[i + 1] - run.t[i])
+    return float(t), run.q[i] - back * run.u[i] + 0.5 * back**2 * rate, run.u[i] - back * rate
 
 
 class _Records(NamedTuple):

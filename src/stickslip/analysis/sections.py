@@ -184,7 +184,7 @@ def read_section(section: Any) -> Section | DriveSection:
     Names are not checked yet.
 
     >>> read_section("phi_S<-0.2788")
-    LevelSection(name='phi_S', level=-0.2788, rising=False)
+    LevelSection(name='phi_S', level=-0.2788, rising=False, turn=None)
     """
     if isinstance(section, LevelSection | PhaseSection | ClosingSection | DriveSection):
         return section

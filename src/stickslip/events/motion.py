@@ -172,7 +172,9 @@ class Motion(Settling):
 
     def _begin(self) -> None:
         """Project the start onto penetrated contacts, let approaching contacts collide, and find the first mode."""
-        self._open_gates(np.abs(self.system.gap(self.q, self.t, self.p)) <= self.gap_tol)
+        self._open_gates(
+            self.plain.start_gap(self.q, self.t, self.p[: len(self.plain.parameter_names)]) <= self.gap_tol
+        )
         g = self.system.gap(self.q, self.t, self.p)
         near = np.flatnonzero((self.kinds == CONTACT) & (g <= self.gap_tol))
         self._project(near)

@@ -41,6 +41,11 @@ class FunctionModel:
                     f"contacts of a system of functions must be Contact objects, got {type(contact).__name__}; "
                     "elements with SymPy displacements belong to LagrangianSystem.from_energies."
                 )
+            if contact.closes_when is not None:
+                raise ValueError(
+                    f"contact {contact.name!r}: closes_when must be left out in a system of functions; contacts with a "
+                    "condition belong to LagrangianSystem.from_energies."
+                )
         self.n_dof = n_dof
         self.functions: dict[str, Function] = {}
         self.state_laws: dict[tuple[str, int], str] = {}

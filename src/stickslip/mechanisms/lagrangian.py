@@ -248,8 +248,8 @@ class LagrangianSystem(System):
             friction_laws=[row.friction_law for row in rows],
             state_laws=equations.state_laws,
             forced=given.forces is not None or equations.depends_on_time,
-            gated=[row.closes_when is not None for row in rows],
         )
+        system.gated = tuple(row.closes_when is not None for row in rows)
         system._equations = equations
         system._given = given
         system._contacts = rows

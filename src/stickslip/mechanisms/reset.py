@@ -92,9 +92,10 @@ class Reset:
         values = {sp.Symbol(name): float(value) for name, value in zip(system.parameter_names, p, strict=True)}
         q = [sp.Symbol(name) for name in names]
         J, s = np.eye(f), np.zeros(f)
-        for name, given in self.changes.items():
+        for name in self.changes:
             if name not in names:
                 raise ValueError(f"reset: {unknown_name('coordinate', name, names)}")
+        for name, given in self.changes.items():
             x = given.xreplace({symbol: sp.Symbol(symbol.name) for symbol in given.free_symbols})
             for symbol in sorted(x.free_symbols, key=str):
                 if symbol not in values and symbol not in q:

@@ -120,7 +120,7 @@ class System:
         Forces without a potential, or energies, gaps and slips that depend on time, may do work; False only where it is
         known that none of them is there.
     gated : tuple of bool
-        Contacts that close only under a condition, see `Contact.closes_when`.
+        Contacts that close only under a condition, see `Contact.closes_when`; a subclass that has them sets it.
     """
 
     def __init__(
@@ -142,7 +142,6 @@ class System:
         injected_into: Sequence[str] | None = None,
         friction_laws: Sequence[FrictionLaw | None] | None = None,
         forced: bool = True,
-        gated: Sequence[bool] | None = None,
         state_laws: Mapping[tuple[str, int], str] | None = None,
     ) -> None:
         self.name = name
@@ -165,7 +164,7 @@ class System:
         self._namespaces: dict[bool, dict[str, Any]] = {}
         self.positive = tuple(positive)
         self.forced = forced
-        self.gated = tuple(gated or [False] * self.n_contacts)
+        self.gated = (False,) * self.n_contacts
 
         if self.n_dof == 0:
             raise ValueError(f"system {name!r} needs at least one coordinate, got none.")

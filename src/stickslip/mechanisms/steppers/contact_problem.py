@@ -199,13 +199,13 @@ def shut_contacts(
     """Contacts that cannot take part in a step from (q, u, t) whatever their gap, (n,) bool; None where all can.
 
     See `Contact.closes_when`.  They can if they carried load in the step before (`loaded`), or if their condition holds
-    and they were outside where that step began.  first : the run begins, and contacts that touch take part.
+    and they were outside where that step began.  first : the run begins, and contacts that touch take part as well.
     """
     if not any(system.gated):
         return None
     c, back = system.gates(q, t, p), 0.0 if first else dt
     g = system.gap(q - back * u, t - back, p)
-    there = loaded | ((c > 0.0) & (g > 0.0)) | (first & (np.abs(g) <= codes.BEHIND))
+    there = loaded | ((c > 0.0) & (first | (g > 0.0))) | (first & (np.abs(g) <= codes.BEHIND))
     return np.array(system.gated) & ~there
 
 

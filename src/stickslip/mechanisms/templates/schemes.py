@@ -250,7 +250,7 @@ def shut_gates(m, t, closed):
     """Contacts with a condition (`Contact.closes_when`) that do not take part though their gap is closed leave the set.
 
     They take part if they carried load in the step before, or if the condition holds and they were outside where the
-    step before began.  At the start of a run those take part that touch.  Returns the number of contacts that are left.
+    step before began.  At the start of a run those that touch take part as well.  Returns how many contacts are left.
     """
     c = local_array(N_CONTACTS, float64)
     g = local_array(N_CONTACTS, float64)
@@ -262,8 +262,8 @@ def shut_gates(m, t, closed):
     gap(q, t if at_start else t - m.run.dt, m.run.p, g)
     for k in range(N_CONTACTS):
         if GATES[k] and m.contacts.active[k] != 0 and m.memory.N_before[k] == 0.0:
-            touches = at_start and abs(g[k]) <= BEHIND
-            if not touches and not (c[k] > 0.0 and g[k] > 0.0):
+            there = c[k] > 0.0 and (at_start or g[k] > 0.0)
+            if not there and not (at_start and abs(g[k]) <= BEHIND):
                 m.contacts.active[k] = 0
                 closed -= 1
     return closed
