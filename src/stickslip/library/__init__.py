@@ -10,6 +10,7 @@ from typing import Any
 from stickslip.checks import known_keywords, unknown_name
 from stickslip.library import scenes
 from stickslip.library.angled_bar import angled_bar
+from stickslip.library.ball_on_turntable import ball_on_turntable
 from stickslip.library.billiards import billiards
 from stickslip.library.bouncing_ball import bouncing_ball, bouncing_ball_on_table
 from stickslip.library.brick_on_ramp import brick_on_ramp
@@ -24,8 +25,10 @@ from stickslip.library.kane_pendulum import kane_pendulum
 from stickslip.library.newton_cradle import newton_cradle
 from stickslip.library.painleve_rod import painleve_rod
 from stickslip.library.pendulum_against_stop import pendulum_against_stop
+from stickslip.library.rolling_coin import rolling_coin
 from stickslip.library.slider_crank import slider_crank
 from stickslip.library.slider_crank_ideal import slider_crank_ideal
+from stickslip.library.spinning_top import spinning_top
 from stickslip.library.three_masses import three_masses
 from stickslip.library.two_balls import two_balls
 from stickslip.library.woodpecker import woodpecker
@@ -35,6 +38,7 @@ __all__ = [
     "Scenario",
     "SceneScenario",
     "angled_bar",
+    "ball_on_turntable",
     "billiards",
     "block_on_belt",
     "bouncing_ball",
@@ -54,10 +58,12 @@ __all__ = [
     "newton_cradle",
     "painleve_rod",
     "pendulum_against_stop",
+    "rolling_coin",
     "scene_names",
     "scenes",
     "slider_crank",
     "slider_crank_ideal",
+    "spinning_top",
     "three_masses",
     "two_balls",
     "units",
@@ -96,6 +102,9 @@ _ENTRIES: dict[str, Callable[..., Scenario]] = {
         chatterjee_rod,
         angled_bar,
         chaplygin_sleigh,
+        ball_on_turntable,
+        rolling_coin,
+        spinning_top,
     )
 }
 
