@@ -74,7 +74,7 @@ def steady_spin(tilt: float, heading_rate: float, radius: float, g: float) -> fl
 
 
 def _system(parameters: Mapping[str, float]) -> LagrangianSystem:
-    q = x, y, psi, theta, phi = sp.symbols("x y psi theta phi")
+    q = _, _, psi, theta, _ = sp.symbols("x y psi theta phi")
     u = v_x, v_y, psi_dot, theta_dot, phi_dot = sp.symbols("v_x v_y psi_dot theta_dot phi_dot")
     m, R, g = sp.symbols("mass radius g")
     spin = phi_dot + psi_dot * sp.cos(theta)

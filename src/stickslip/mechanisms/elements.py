@@ -106,8 +106,8 @@ class Contact:
         rows = isinstance(self.tangent, (list, tuple)) and any(isinstance(row, (list, tuple)) for row in self.tangent)
         if several or rows:
             raise ValueError(
-                f"contact {self.name!r}: {'slip' if several else 'tangent'} must be one direction of slip, an expression "
-                f"or pairs (factor, displacement), got {len(self.slip if several else self.tangent)} of them; friction "
+                f"contact {self.name!r}: {'slip' if several else 'tangent'} must be one direction of slip, an "
+                f"expression or pairs (factor, displacement), got {len(self.slip if several else self.tangent)} of them; friction "
                 "in two directions is that of a Scene in space, rolling without slip is a Constraint(velocity=...)."
             )
 
