@@ -54,8 +54,7 @@ def test_top_precesses_steadily_and_its_tip_carries_it():
     np.testing.assert_allclose(
         found.tangential_force, [-0.1 * radius * rate**2, 0.0, 0.1 * 9.81], rtol=1e-9, atol=1e-12
     )
-    with pytest.raises(ValueError, match=r"spin must be at least 1[0-9.]* rad/s for a steady precession, got 5"):
-        library.spinning_top(spin=5.0)
+    assert library.spinning_top(spin=5.0).u0[3] == 0.0  # too slow for a steady precession
 
 
 def test_wrong_coins_and_tops():

@@ -42,7 +42,7 @@ def spinning_top(
     g : gravity [m/s^2]
     tilt : initial theta [rad]
     spin : n, angular velocity about the axis [rad/s]
-    precession : initial phi' [rad/s]; None: that of the slow steady precession
+    precession : initial phi' [rad/s]; None: that of the slow steady precession, 0 where the spin is too small for it
 
     Reference: Lagrange 1788; Goldstein, Classical Mechanics, 5.7.
     """
@@ -51,7 +51,7 @@ def spinning_top(
     if not 0.0 < tilt < math.pi:
         raise ValueError(f"tilt must lie between 0 and pi, got {tilt:g} rad.")
     if precession is None:
-        precession = steady_precession(tilt, spin, parameters)
+        precession = steady_precession(tilt, spin, parameters) or 0.0
     across = length * math.sin(tilt)
     return Scenario(
         system=_system(parameters),
@@ -65,15 +65,12 @@ def spinning_top(
     )
 
 
-def steady_precession(tilt: float, spin: float, p: Mapping[str, float]) -> float:
-    """The slow one of the two rates phi' with constant tilt [rad/s]; ValueError where the spin is too small."""
+def steady_precession(tilt: float, spin: float, p: Mapping[str, float]) -> float | None:
+    """The slow one of the two rates phi' with constant tilt [rad/s]; None where the spin is too small for any."""
     A, C, push = p["inertia"] + p["mass"] * p["length"] ** 2, p["inertia_axis"], p["mass"] * p["g"] * p["length"]
     square = (C * spin) ** 2 - 4.0 * A * math.cos(tilt) * push
-    if square < 0.0:
-        least = 2.0 * math.sqrt(A * math.cos(tilt) * push) / C
-        raise ValueError(
-            f"spin must be at least {least:.6g} rad/s for a steady precession, got {spin:g}; give precession."
-        )
+    if square < 0.0 or spin == 0.0:
+        return None
     return 2.0 * push / (C * spin + math.copysign(math.sqrt(square), spin))
 
 

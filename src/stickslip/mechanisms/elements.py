@@ -105,10 +105,11 @@ class Contact:
         )
         rows = isinstance(self.tangent, (list, tuple)) and any(isinstance(row, (list, tuple)) for row in self.tangent)
         if several or rows:
+            what, count = ("slip", len(self.slip)) if several else ("tangent", len(self.tangent))
             raise ValueError(
-                f"contact {self.name!r}: {'slip' if several else 'tangent'} must be one direction of slip, an "
-                f"expression or pairs (factor, displacement), got {len(self.slip if several else self.tangent)} of them; friction "
-                "in two directions is that of a Scene in space, rolling without slip is a Constraint(velocity=...)."
+                f"contact {self.name!r}: {what} must be one direction of slip, an expression or pairs (factor, "
+                f"displacement), got {count} of them; friction in two directions is that of a Scene in space, rolling "
+                "without slip is a Constraint(velocity=...)."
             )
 
     def _read_friction_law(self) -> None:
