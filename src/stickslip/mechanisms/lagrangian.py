@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -119,6 +119,7 @@ class LagrangianSystem(System):
         self._equations: Equations | None = None
         self._given: Given | None = None
         self._contacts = contacts
+        self._plain: dict[Expr, Expr] = {}
         self._function_sizes = model.sizes
 
     @classmethod
@@ -241,12 +242,23 @@ class LagrangianSystem(System):
         system._equations = equations
         system._given = given
         system._contacts = rows
+        system._plain = dict(notation.plain)
         return system
 
     @property
     def contacts(self) -> tuple[Contact, ...]:
         """The contacts as they were given, those of elements among them."""
         return self._contacts
+
+    @property
+    def plain_contacts(self) -> tuple[Contact, ...]:
+        """The contacts with plain symbols in place of functions of time and their derivatives."""
+        if not self._plain:
+            return self._contacts
+        return tuple(
+            replace(contact, **{key: _in_symbols(value, self._plain) for key, value in vars(contact).items()})
+            for contact in self._contacts
+        )
 
     @property
     def is_functions(self) -> bool:
@@ -318,7 +330,7 @@ class LagrangianSystem(System):
             injected_into=self.injected_into,
             friction_laws=self.friction_laws,
         )
-        system._equations, system._given, system._contacts = equations, None, self._contacts
+        system._equations, system._given, system._contacts, system._plain = equations, None, self._contacts, {}
         system.__dict__["branched"] = system
         system.kink_contacts = kink_contacts(equations, branches)
         return system
@@ -397,6 +409,13 @@ class LagrangianSystem(System):
                     f"{measured[k, worst]:.6g}; normal= is dg/dq and normal_drift= is dg/dt.",
                     stacklevel=4,
                 )
+
+
+def _in_symbols(value: Any, plain: Mapping[Expr, Expr]) -> Any:
+    """Expressions, alone or in sequences, with functions of time replaced by symbols; anything else as it is."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(_in_symbols(each, plain) for each in value)
+    return value.xreplace(plain) if isinstance(value, sp.Basic) else value
 
 
 # -- from expressions ----------------------------------------------------------------------------------------
