@@ -545,3 +545,19 @@ def test_ensembles_of_constrained_systems():
     found = ss.ensemble(scenario, {"v_x": np.array([0.0, 0.5])}, observe=["final"])
     single = ss.simulate(CART, start(1.2)[0], [0.5, 0.0], dt=1e-3, t_end=0.7)
     np.testing.assert_allclose(found["final_q"].values[1], single.q[-1], rtol=0, atol=1e-12)
+
+
+@pytest.mark.slow
+def test_the_text_for_a_card_does_the_steps_of_the_cpu():
+    from tests.ensembles.test_gpu import ends_of, on_cores, request_of, run_on_cpu
+
+    scenario = ss.Scenario(system=CART, q0=start(1.2)[0], u0=np.zeros(2), dt=1e-3, t_end=0.7, title="", source="")
+    request = request_of(scenario, {"v_x": [0.0, 0.5]}, ["final", "impacts"], t_end=0.7, dt=1e-3)
+    assert np.array_equal(ends_of(request, run_on_cpu), ends_of(request, on_cores), equal_nan=True)
+
+
+@pytest.mark.slow
+def test_members_that_start_off_a_constraint_say_so():
+    scenario = ss.Scenario(system=CART, q0=start(1.2)[0], u0=np.zeros(2), dt=1e-3, t_end=0.01, title="", source="")
+    found = ss.ensemble(scenario, {"x": np.array([start(1.2)[0][0], 0.5])}, observe=["final"])
+    assert [int(code) for code in found["status"].values] == [0, 10]
