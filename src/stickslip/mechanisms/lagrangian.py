@@ -95,7 +95,6 @@ class LagrangianSystem(System):
     ) -> None:
         contacts = (*contacts, *_equations_of(constraints))
         require_few_contacts(len(contacts))
-        require_unique("contact and constraint names", [contact.name for contact in contacts])
         if coordinates is None:
             if callable(mass):
                 raise ValueError("coordinates= must name the coordinates when mass is a function, got none.")
@@ -432,6 +431,12 @@ def _equations_of(constraints: Iterable[Constraint]) -> tuple[Contact, ...]:
     return tuple(row for each in given for row in each.contacts())
 
 
+def _require_names(rows: Sequence[Contact]) -> None:
+    """ValueError where two contacts or constraints have one name."""
+    held = any(row.kind >= CONSTRAINT for row in rows)
+    require_unique("contact and constraint names" if held else "contact names", [row.name for row in rows])
+
+
 def _rows(contacts: Iterable[Element], constraints: Iterable[Constraint] = ()) -> tuple[Contact, ...]:
     """The contacts of all elements, then the rows of the constraints."""
     if not isinstance(contacts, Iterable) or isinstance(contacts, str):
@@ -444,7 +449,7 @@ def _rows(contacts: Iterable[Element], constraints: Iterable[Constraint] = ()) -
                 f"contacts must be a list of elements such as Contact, Stop or a joint, got {element!r} in it."
             )
     rows = tuple(row for element in elements for row in element.contacts()) + _equations_of(constraints)
-    require_unique("contact and constraint names", [row.name for row in rows])
+    _require_names(rows)
     return rows
 
 
