@@ -467,6 +467,33 @@ def test_constraints_in_model_files(tmp_path):
             ss.read_model(path)
 
 
+def test_constraints_in_functions_of_time_are_written_in_symbols(tmp_path):
+    from sympy.physics.mechanics import dynamicsymbols
+
+    z, turn = dynamicsymbols("z turn")
+    R, omega = sp.symbols("R omega")
+    system = ss.LagrangianSystem.from_energies(
+        [z, turn],
+        kinetic=z.diff() ** 2 / 2 + R**2 * turn.diff() ** 2 / 4,
+        contacts=[ss.Contact("stop", gap=1 - z)],
+        constraints=[
+            ss.Constraint("crank", equation=turn - omega * dynamicsymbols._t),
+            ss.Constraint("rolling", velocity=z.diff() - R * turn.diff()),
+        ],
+        parameters={R: 0.2, omega: 3.0},
+    )
+    scenario = ss.Scenario(system, np.zeros(2), np.zeros(2), 0.01, 0.2, "wheel", "test")
+    path = tmp_path / "wheel.toml"
+    path.write_text(ss.model_text(scenario), encoding="utf-8")
+    again = ss.read_model(path).scenario
+    assert again.system.source() == system.source()
+    run = again.simulate(engine="reference")
+    np.testing.assert_allclose(run.u[1:], np.tile([0.6, 3.0], (20, 1)), rtol=1e-13)
+    first = run.impacts()  # from rest to the speed of the drive
+    assert [run.contact_names[k] for k in first["contact"]] == ["crank", "rolling"]
+    np.testing.assert_allclose(first["tangential_impulse"], [0.5 * 0.04 * 3.0 + 0.2 * 0.6, 0.6], rtol=1e-12)
+
+
 def test_reactions_in_saved_runs_and_on_the_page(tmp_path):
     from stickslip.page.payload import _contact_curves
 
@@ -518,3 +545,19 @@ def test_ensembles_of_constrained_systems():
     found = ss.ensemble(scenario, {"v_x": np.array([0.0, 0.5])}, observe=["final"])
     single = ss.simulate(CART, start(1.2)[0], [0.5, 0.0], dt=1e-3, t_end=0.7)
     np.testing.assert_allclose(found["final_q"].values[1], single.q[-1], rtol=0, atol=1e-12)
+
+
+@pytest.mark.slow
+def test_the_text_for_a_card_does_the_steps_of_the_cpu():
+    from tests.ensembles.test_gpu import ends_of, on_cores, request_of, run_on_cpu
+
+    scenario = ss.Scenario(system=CART, q0=start(1.2)[0], u0=np.zeros(2), dt=1e-3, t_end=0.7, title="", source="")
+    request = request_of(scenario, {"v_x": [0.0, 0.5]}, ["final", "impacts"], t_end=0.7, dt=1e-3)
+    assert np.array_equal(ends_of(request, run_on_cpu), ends_of(request, on_cores), equal_nan=True)
+
+
+@pytest.mark.slow
+def test_members_that_start_off_a_constraint_say_so():
+    scenario = ss.Scenario(system=CART, q0=start(1.2)[0], u0=np.zeros(2), dt=1e-3, t_end=0.01, title="", source="")
+    found = ss.ensemble(scenario, {"x": np.array([start(1.2)[0][0], 0.5])}, observe=["final"])
+    assert [int(code) for code in found["status"].values] == [0, 10]

@@ -112,3 +112,9 @@ def test_elements_are_shown_by_their_law():
 def test_wrong_input_is_one_line_that_names_the_field(build, message):
     with pytest.raises(ValueError, match=message):
         build()
+
+
+@pytest.mark.parametrize("more", [{"slip": [x, y]}, {"slip": (x,)}, {"tangent": [[1, 0], [0, 1]]}])
+def test_several_directions_of_slip_are_refused_with_one_line(more):
+    with pytest.raises(ValueError, match=r"contact 'floor': (slip|tangent) must be one direction of slip"):
+        Contact("floor", gap=y, friction=0.3, **more)

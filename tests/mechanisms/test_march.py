@@ -23,7 +23,7 @@ def begun(q, u, restitution=0.0):
     kept = Kept(*(getattr(memory, name) for name in Kept._fields))
     m = room.new_march(Run(memory.p, 0.0, DT, 100, 1e-10), kept.book)
     march.take_state(Run(memory.p, 0.0, DT, 100, 1e-10), kept, m)
-    assert march.begin_march(m, 0)
+    assert march.begin_march(m, 0) == codes.DONE
     m.laws.eps_N[0] = restitution
     m.memory.reach[0] = 0.0
     return m

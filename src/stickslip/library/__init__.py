@@ -10,6 +10,7 @@ from typing import Any
 from stickslip.checks import known_keywords, unknown_name
 from stickslip.library import scenes
 from stickslip.library.angled_bar import angled_bar
+from stickslip.library.ball_on_turntable import ball_on_turntable
 from stickslip.library.billiards import billiards
 from stickslip.library.bouncing_ball import bouncing_ball, bouncing_ball_on_table
 from stickslip.library.brick_on_ramp import brick_on_ramp
@@ -26,8 +27,10 @@ from stickslip.library.newton_cradle import newton_cradle
 from stickslip.library.painleve_rod import painleve_rod
 from stickslip.library.pendulum_against_stop import pendulum_against_stop
 from stickslip.library.rimless_wheel import rimless_wheel
+from stickslip.library.rolling_coin import rolling_coin
 from stickslip.library.slider_crank import slider_crank
 from stickslip.library.slider_crank_ideal import slider_crank_ideal
+from stickslip.library.spinning_top import spinning_top
 from stickslip.library.three_masses import three_masses
 from stickslip.library.two_balls import two_balls
 from stickslip.library.woodpecker import woodpecker
@@ -37,6 +40,7 @@ __all__ = [
     "Scenario",
     "SceneScenario",
     "angled_bar",
+    "ball_on_turntable",
     "billiards",
     "block_on_belt",
     "bouncing_ball",
@@ -58,10 +62,12 @@ __all__ = [
     "painleve_rod",
     "pendulum_against_stop",
     "rimless_wheel",
+    "rolling_coin",
     "scene_names",
     "scenes",
     "slider_crank",
     "slider_crank_ideal",
+    "spinning_top",
     "three_masses",
     "two_balls",
     "units",
@@ -102,6 +108,9 @@ _ENTRIES: dict[str, Callable[..., Scenario]] = {
         rimless_wheel,
         compass_gait,
         chaplygin_sleigh,
+        ball_on_turntable,
+        rolling_coin,
+        spinning_top,
     )
 }
 

@@ -96,6 +96,7 @@ class Contact:
             raise ValueError(f"contact {self.name!r} needs gap=, the distance g_N(q, t).")
         if self.slip is not None and self.tangent is not None:
             raise ValueError(f"contact {self.name!r} has both slip and tangent: give one of them.")
+        self._require_one_slip()
         if self.tangent_drift is not None and self.tangent is None:
             raise ValueError(f"contact {self.name!r}: tangent_drift belongs to tangent, which is missing.")
         if self.closes_when is not None:
@@ -114,6 +115,20 @@ class Contact:
                     f"contact {self.name!r} has {law} = {sp.sstr(value, full_prec=False)} but no tangential direction; "
                     "give it slip or tangent."
                 )
+
+    def _require_one_slip(self) -> None:
+        """Raise where `slip` is a list of anything but pairs, or `tangent` one of rows: several directions of slip."""
+        several = isinstance(self.slip, (list, tuple)) and not all(
+            isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in self.slip
+        )
+        rows = isinstance(self.tangent, (list, tuple)) and any(isinstance(row, (list, tuple)) for row in self.tangent)
+        if several or rows:
+            what, count = ("slip", len(self.slip)) if several else ("tangent", len(self.tangent))
+            raise ValueError(
+                f"contact {self.name!r}: {what} must be one direction of slip, an expression or pairs (factor, "
+                f"displacement), got {count} of them; friction in two directions is that of a Scene in space, rolling "
+                "without slip is a Constraint(velocity=...)."
+            )
 
     def _read_friction_law(self) -> None:
         """Laws with constant bounds are the numbers `friction` and `threshold`; the others stay as they are."""

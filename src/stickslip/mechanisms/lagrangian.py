@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -104,7 +104,6 @@ class LagrangianSystem(System):
     ) -> None:
         contacts = (*contacts, *_equations_of(constraints))
         require_few_contacts(len(contacts))
-        require_unique("contact and constraint names", [contact.name for contact in contacts])
         if coordinates is None:
             if callable(mass):
                 raise ValueError("coordinates= must name the coordinates when mass is a function, got none.")
@@ -129,6 +128,7 @@ class LagrangianSystem(System):
         self._equations: Equations | None = None
         self._given: Given | None = None
         self._contacts = contacts
+        self._plain: dict[Expr, Expr] = {}
         self._function_sizes = model.sizes
 
     @classmethod
@@ -253,12 +253,23 @@ class LagrangianSystem(System):
         system._equations = equations
         system._given = given
         system._contacts = rows
+        system._plain = dict(notation.plain)
         return system
 
     @property
     def contacts(self) -> tuple[Contact, ...]:
         """The contacts as they were given, those of elements among them."""
         return self._contacts
+
+    @property
+    def plain_contacts(self) -> tuple[Contact, ...]:
+        """The contacts with plain symbols in place of functions of time and their derivatives."""
+        if not self._plain:
+            return self._contacts
+        return tuple(
+            replace(contact, **{key: _in_symbols(value, self._plain) for key, value in vars(contact).items()})
+            for contact in self._contacts
+        )
 
     @property
     def is_functions(self) -> bool:
@@ -331,7 +342,7 @@ class LagrangianSystem(System):
             friction_laws=self.friction_laws,
             state_laws=self.state_laws,
         )
-        system._equations, system._given, system._contacts = equations, None, self._contacts
+        system._equations, system._given, system._contacts, system._plain = equations, None, self._contacts, {}
         system.__dict__["branched"] = system
         system.kink_contacts = kink_contacts(equations, branches)
         system.kink_gates = tuple(name in branches.gates for name in branches.names)
@@ -413,6 +424,13 @@ class LagrangianSystem(System):
                 )
 
 
+def _in_symbols(value: Any, plain: Mapping[Expr, Expr]) -> Any:
+    """Expressions, alone or in sequences, with functions of time replaced by symbols; anything else as it is."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(_in_symbols(each, plain) for each in value)
+    return value.xreplace(plain) if isinstance(value, sp.Basic) else value
+
+
 # -- from expressions ----------------------------------------------------------------------------------------
 
 
@@ -427,6 +445,12 @@ def _equations_of(constraints: Iterable[Constraint]) -> tuple[Contact, ...]:
     return tuple(row for each in given for row in each.contacts())
 
 
+def _require_names(rows: Sequence[Contact]) -> None:
+    """ValueError where two contacts or constraints have one name."""
+    held = any(row.kind >= CONSTRAINT for row in rows)
+    require_unique("contact and constraint names" if held else "contact names", [row.name for row in rows])
+
+
 def _rows(contacts: Iterable[Element], constraints: Iterable[Constraint] = ()) -> tuple[Contact, ...]:
     """The contacts of all elements, then the rows of the constraints."""
     if not isinstance(contacts, Iterable) or isinstance(contacts, str):
@@ -439,7 +463,7 @@ def _rows(contacts: Iterable[Element], constraints: Iterable[Constraint] = ()) -
                 f"contacts must be a list of elements such as Contact, Stop or a joint, got {element!r} in it."
             )
     rows = tuple(row for element in elements for row in element.contacts()) + _equations_of(constraints)
-    require_unique("contact and constraint names", [row.name for row in rows])
+    _require_names(rows)
     return rows
 
 
