@@ -105,6 +105,7 @@ class LagrangianSystem(System):
             coordinates = [f"q{i + 1}" for i in range(len(np.atleast_2d(np.asarray(mass))))]
         parameters = {str(key): value for key, value in (parameters or {}).items()}
         model = FunctionModel(mass, force, contacts, len(coordinates), tuple(parameters), potential, tuple(coordinates))
+        self.state_laws = model.state_laws
         super().__init__(
             name=name,
             coordinate_names=coordinates,
@@ -118,7 +119,6 @@ class LagrangianSystem(System):
             units=units,
             inject=model.functions,
             friction_laws=[contact.friction_law for contact in contacts],
-            state_laws=model.state_laws,
         )
         self._equations: Equations | None = None
         self._given: Given | None = None
@@ -219,6 +219,7 @@ class LagrangianSystem(System):
         system = cls.__new__(cls)
         curves = curve_functions(rows)
         notes = [f"# {key}: {function_fingerprint(function)}\n" for key, function in curves.items()]
+        system.state_laws = equations.state_laws
         System.__init__(
             system,
             name=equations.name,
@@ -236,7 +237,6 @@ class LagrangianSystem(System):
             inject=curves,
             injected_into=("laws", "friction", "laws_at", "friction_at"),
             friction_laws=[row.friction_law for row in rows],
-            state_laws=equations.state_laws,
             forced=given.forces is not None or equations.depends_on_time,
         )
         system._equations = equations
@@ -301,6 +301,7 @@ class LagrangianSystem(System):
         equations, branches = found
         system = LagrangianSystem.__new__(LagrangianSystem)
         names = [f"branch {j + 1}" for j in range(len(branches.names))]
+        system.state_laws = self.state_laws
         System.__init__(
             system,
             name=self.name,
@@ -316,7 +317,6 @@ class LagrangianSystem(System):
             inject=self.inject,
             injected_into=self.injected_into,
             friction_laws=self.friction_laws,
-            state_laws=self.state_laws,
         )
         system._equations, system._given, system._contacts = equations, None, self._contacts
         system.__dict__["branched"] = system
