@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from stickslip.checks import Array, require_unique, unknown_name
 from stickslip.jit.fingerprint import function_fingerprint
 from stickslip.laws.restitution import RestitutionCurve
+from stickslip.mechanisms.composed import stored_energy
 from stickslip.mechanisms.derivation import Expr, derivative, gradient, lagrange, shorten
 from stickslip.mechanisms.elements import (
     Contact,
@@ -154,7 +155,7 @@ class LagrangianSystem(System):
         parameters : dict, symbol or name -> value
             Every other symbol that the expressions contain. Values can be changed at run time.
         contacts : sequence of Contact, Stop, SpragClutch, PrestressedSpring, DryFriction, TranslationalClearanceJoint,
-            RevoluteClearanceJoint
+            RevoluteClearanceJoint, Prandtl, Masing, Rope, Ratchet; energies of springs in them join `potential`
         velocities : sequence of f symbols
             The symbols of dq/dt in the expressions. Needed with plain symbols; time functions may use
             `x.diff()`.
@@ -164,7 +165,10 @@ class LagrangianSystem(System):
         positive : names of parameters, optional
             Masses, lengths and clearances that must stay positive, whatever values a run gives them.
         """
+        contacts = _elements(contacts)
         rows = _rows(contacts)
+        stored = stored_energy(contacts)
+        potential = potential if stored == 0 else potential + stored
         expressions = [kinetic, potential, forces, [vars(row) for row in rows]]
         notation = Notation(q, velocities, time, parameters or {}, expressions)
         equations, given = _derive(name, notation, kinetic, potential, forces, rows)
@@ -198,7 +202,13 @@ class LagrangianSystem(System):
             V(q, t) [J], for the energy book only; without it the energy of a trajectory is not known (nan). The
             kinetic energy is u^T M u / 2.
         """
+        contacts = _elements(contacts)
         rows = _rows(contacts)
+        if stored_energy(contacts) != 0:
+            raise ValueError(
+                "contacts with springs of their own (Prandtl, Masing) belong to from_energies; here give their forces "
+                "in force=, and DryFriction for their sliders."
+            )
         M = sp.Matrix(mass)
         expressions = [M, list(force), potential, [vars(row) for row in rows]]
         notation = Notation(q, velocities, time, parameters or {}, expressions)
@@ -402,11 +412,15 @@ class LagrangianSystem(System):
 # -- from expressions ----------------------------------------------------------------------------------------
 
 
-def _rows(contacts: Iterable[Element]) -> tuple[Contact, ...]:
-    """The contacts of all elements."""
+def _elements(contacts: Iterable[Element]) -> tuple[Element, ...]:
+    """The elements, once and for all."""
     if not isinstance(contacts, Iterable) or isinstance(contacts, str):
         raise ValueError(f"contacts must be a list of contacts and elements, got {contacts!r}.")
-    elements = tuple(contacts)
+    return tuple(contacts)
+
+
+def _rows(elements: tuple[Element, ...]) -> tuple[Contact, ...]:
+    """The contacts of all elements."""
     require_few_contacts(len(elements))
     for element in elements:
         if not callable(getattr(element, "contacts", None)):
