@@ -26,6 +26,7 @@ from stickslip.analysis.lyapunov import recurrence as recurrence
 from stickslip.analysis.outcomes import outcomes as outcomes
 from stickslip.analysis.painleve import painleve as painleve
 from stickslip.analysis.poincare import poincare as poincare
+from stickslip.analysis.quadratic_program import quadratic_program as quadratic_program
 from stickslip.analysis.sections import ClosingSection as ClosingSection
 from stickslip.analysis.sections import DriveSection as DriveSection
 from stickslip.analysis.sections import LevelSection as LevelSection
@@ -71,6 +72,10 @@ from stickslip.lcp.solve import classify_matrix as classify_matrix
 from stickslip.lcp.solve import enumerate_lcp as enumerate_lcp
 from stickslip.lcp.solve import solve_lcp as solve_lcp
 from stickslip.lcp.solve import solve_mlcp as solve_mlcp
+from stickslip.mechanisms.composed import Masing as Masing
+from stickslip.mechanisms.composed import Prandtl as Prandtl
+from stickslip.mechanisms.composed import Ratchet as Ratchet
+from stickslip.mechanisms.composed import Rope as Rope
 from stickslip.mechanisms.elements import Constraint as Constraint
 from stickslip.mechanisms.elements import Contact as Contact
 from stickslip.mechanisms.elements import DryFriction as DryFriction

@@ -1,15 +1,17 @@
 """Generated modules: what goes into them, under which name, and where they are kept."""
 
+import ast
 import inspect
 import linecache
 import re
+from pathlib import Path
 
 import pytest
 
 import stickslip as ss
 from stickslip import library
-from stickslip.mechanisms import generate
-from stickslip.mechanisms.generate import SOLVER_CODES, compiled_module, module_source
+from stickslip.mechanisms import generate, templates
+from stickslip.mechanisms.generate import PARTS, SOLVER_CODES, compiled_module, module_source
 from tests.mechanisms.steppers import systems
 
 
@@ -118,3 +120,26 @@ def test_a_changed_file_in_the_cache_is_never_executed(tmp_path, monkeypatch):
     module = compiled_module(system, "stepper", "auto")
     assert module.N_DOF == 1 and "def march(" in path.read_text()
     assert not list(tmp_path.glob("modules/__pycache__/*"))
+
+
+@pytest.mark.parametrize("template", PARTS)
+def test_names_of_joined_parts_have_one_meaning(template):
+    """Parts are joined into one module, where a second import of a name would hide the first."""
+    meanings: dict[str, set[str]] = {}
+    for part in PARTS[template]:
+        text = (Path(templates.__file__).parent / f"{part}.py").read_text(encoding="utf-8")
+        home = f"{templates.__name__}.{part}"
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.ImportFrom):
+                found = [(alias.asname or alias.name, f"{node.module}.{alias.name}") for alias in node.names]
+            elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+                found = [(node.name, f"{home}.{node.name}")]
+            elif isinstance(node, ast.Assign):
+                names = [x.id for target in node.targets for x in ast.walk(target) if isinstance(x, ast.Name)]
+                found = [(name, f"{home}.{name}") for name in names]
+            else:
+                found = []
+            for name, meaning in found:
+                meanings.setdefault(name, set()).add(meaning)
+    assert len(meanings) > 20
+    assert {name: where for name, where in meanings.items() if len(where) > 1} == {}

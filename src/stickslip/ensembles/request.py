@@ -221,12 +221,10 @@ def prepare(
     travel: Any = None,
     points: Any = None,
     skip: Any = 0.0,
-    samples: Any = None,
-    seed: Any = 0,
-    paired: bool = False,
     penetration_tol: Any = PENETRATION_TOLERANCE,
+    **sampling: Any,
 ) -> Request:
-    """Check everything that can be checked before anything is computed."""
+    """Check everything that can be checked before anything is computed; `sampling`: samples, seed, paired."""
     require_scenario(scenario, "an ensemble")
     system = scenario.system
     step = real_number(scenario.dt if dt is None else dt, "dt")
@@ -234,7 +232,7 @@ def prepare(
     wanted = observables_of(observe)
     chosen_stepper, chosen_solver = _method(system, stepper, solver)
     chosen_law = _law(chosen_stepper, law)
-    plan = plan_of(scenario, vary, samples, seed, paired)
+    plan = plan_of(scenario, vary, **sampling)
     p = system.parameter_vector({**(scenario.params or {}), **(params or {})})
     tolerance = penetration_tolerance(penetration_tol)
     cut, way = _watching(system, wanted, section, travel)

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from stickslip.checks import Array, require_unique, unknown_name
 from stickslip.jit.fingerprint import function_fingerprint
 from stickslip.laws.restitution import RestitutionCurve
+from stickslip.mechanisms.composed import stored_energy
 from stickslip.mechanisms.derivation import Expr, derivative, gradient, lagrange, shorten
 from stickslip.mechanisms.elements import (
     Constraint,
@@ -110,6 +111,7 @@ class LagrangianSystem(System):
             coordinates = [f"q{i + 1}" for i in range(len(np.atleast_2d(np.asarray(mass))))]
         parameters = {str(key): value for key, value in (parameters or {}).items()}
         model = FunctionModel(mass, force, contacts, len(coordinates), tuple(parameters), potential, tuple(coordinates))
+        self.state_laws = model.state_laws
         super().__init__(
             name=name,
             coordinate_names=coordinates,
@@ -123,7 +125,6 @@ class LagrangianSystem(System):
             units=units,
             inject=model.functions,
             friction_laws=[contact.friction_law for contact in contacts],
-            state_laws=model.state_laws,
         )
         self._equations: Equations | None = None
         self._given: Given | None = None
@@ -161,7 +162,7 @@ class LagrangianSystem(System):
         parameters : dict, symbol or name -> value
             Every other symbol that the expressions contain. Values can be changed at run time.
         contacts : sequence of Contact, Stop, SpragClutch, PrestressedSpring, DryFriction, TranslationalClearanceJoint,
-            RevoluteClearanceJoint
+            RevoluteClearanceJoint, Prandtl, Masing, Rope, Ratchet; energies of springs in them join `potential`
         constraints : sequence of Constraint
             Equations that always hold: closed loops, drives, rolling. The energies are those without them.
         velocities : sequence of f symbols
@@ -173,7 +174,10 @@ class LagrangianSystem(System):
         positive : names of parameters, optional
             Masses, lengths and clearances that must stay positive, whatever values a run gives them.
         """
+        contacts = _elements(contacts)
         rows = _rows(contacts, constraints)
+        stored = stored_energy(contacts)
+        potential = potential if stored == 0 else potential + stored
         expressions = [kinetic, potential, forces, [vars(row) for row in rows]]
         notation = Notation(q, velocities, time, parameters or {}, expressions)
         equations, given = _derive(name, notation, kinetic, potential, forces, rows)
@@ -208,7 +212,13 @@ class LagrangianSystem(System):
             V(q, t) [J], for the energy book only; without it the energy of a trajectory is not known (nan). The
             kinetic energy is u^T M u / 2.
         """
+        contacts = _elements(contacts)
         rows = _rows(contacts, constraints)
+        if stored_energy(contacts) != 0:
+            raise ValueError(
+                "contacts with springs of their own (Prandtl, Masing) belong to from_energies; here give their forces "
+                "in force=, and DryFriction for their sliders."
+            )
         M = sp.Matrix(mass)
         expressions = [M, list(force), potential, [vars(row) for row in rows]]
         notation = Notation(q, velocities, time, parameters or {}, expressions)
@@ -229,6 +239,7 @@ class LagrangianSystem(System):
         system = cls.__new__(cls)
         curves = curve_functions(rows)
         notes = [f"# {key}: {function_fingerprint(function)}\n" for key, function in curves.items()]
+        system.state_laws = equations.state_laws
         System.__init__(
             system,
             name=equations.name,
@@ -246,7 +257,6 @@ class LagrangianSystem(System):
             inject=curves,
             injected_into=("laws", "friction", "laws_at", "friction_at"),
             friction_laws=[row.friction_law for row in rows],
-            state_laws=equations.state_laws,
             forced=given.forces is not None or equations.depends_on_time,
         )
         system.gated = tuple(row.closes_when is not None for row in rows)
@@ -325,6 +335,7 @@ class LagrangianSystem(System):
         equations, branches = found
         system = LagrangianSystem.__new__(LagrangianSystem)
         names = [f"branch {j + 1}" for j in range(len(branches.names))]
+        system.state_laws = self.state_laws
         System.__init__(
             system,
             name=self.name,
@@ -340,7 +351,6 @@ class LagrangianSystem(System):
             inject=self.inject,
             injected_into=self.injected_into,
             friction_laws=self.friction_laws,
-            state_laws=self.state_laws,
         )
         system._equations, system._given, system._contacts, system._plain = equations, None, self._contacts, {}
         system.__dict__["branched"] = system
@@ -451,11 +461,15 @@ def _require_names(rows: Sequence[Contact]) -> None:
     require_unique("contact and constraint names" if held else "contact names", [row.name for row in rows])
 
 
-def _rows(contacts: Iterable[Element], constraints: Iterable[Constraint] = ()) -> tuple[Contact, ...]:
-    """The contacts of all elements, then the rows of the constraints."""
+def _elements(contacts: Iterable[Element]) -> tuple[Element, ...]:
+    """The elements, once and for all."""
     if not isinstance(contacts, Iterable) or isinstance(contacts, str):
         raise ValueError(f"contacts must be a list of contacts and elements, got {contacts!r}.")
-    elements = tuple(contacts)
+    return tuple(contacts)
+
+
+def _rows(elements: tuple[Element, ...], constraints: Iterable[Constraint] = ()) -> tuple[Contact, ...]:
+    """The contacts of all elements, then the rows of the constraints."""
     require_few_contacts(len(elements))
     for element in elements:
         if not callable(getattr(element, "contacts", None)):

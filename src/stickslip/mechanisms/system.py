@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -114,6 +115,7 @@ class System:
         Laws of the contacts whose friction depends on their slip.
     state_laws : dict
         The coefficients that depend on coordinates, time or the approach, as text: (name in `LAWS`, contact) -> text.
+        A subclass whose `source` has `laws_at` sets it before it calls `__init__`.
     positive : tuple of str
         Parameters that must stay positive: masses, lengths, clearances.
     forced : bool
@@ -122,6 +124,8 @@ class System:
     gated : tuple of bool
         Contacts that close only under a condition, see `Contact.closes_when`; a subclass that has them sets it.
     """
+
+    state_laws: Mapping[tuple[str, int], str] = MappingProxyType({})
 
     def __init__(
         self,
@@ -142,7 +146,6 @@ class System:
         injected_into: Sequence[str] | None = None,
         friction_laws: Sequence[FrictionLaw | None] | None = None,
         forced: bool = True,
-        state_laws: Mapping[tuple[str, int], str] | None = None,
     ) -> None:
         self.name = name
         self.coordinate_names = tuple(coordinate_names)
@@ -159,7 +162,6 @@ class System:
         self.inject = dict(inject or {})
         self.injected_into = injected_into
         self.friction_laws = tuple(friction_laws or [None] * self.n_contacts)
-        self.state_laws = dict(state_laws or {})
         self._source = source
         self._namespaces: dict[bool, dict[str, Any]] = {}
         self.positive = tuple(positive)

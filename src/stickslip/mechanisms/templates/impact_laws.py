@@ -14,8 +14,8 @@ from stickslip.laws.lumped import MAX_LUMPED_PHASES
 from stickslip.laws.newton import COUPLING
 from stickslip.laws.poisson import GAIN
 from stickslip.laws.routh import MAX_PHASES
+from stickslip.laws.scalar import NEWTON as NEWTONS_LAW
 from stickslip.laws.scalar import (
-    NEWTON,
     POISSON,
     POISSON_INTEGRATED,
     STRONGE,
@@ -45,9 +45,11 @@ def take_coefficients(m):
             laws.eps_N[k] = own_N
         if m.contacts.kinds[k] == CONTACT and own_T == own_T:
             laws.eps_T[k] = own_T
-        if LAW in (POISSON_INTEGRATED, STRONGE, STRONGE_LUMPED) or (LAW != NEWTON and m.contacts.kinds[k] == SPRING):
+        if LAW in (POISSON_INTEGRATED, STRONGE, STRONGE_LUMPED) or (
+            LAW != NEWTONS_LAW and m.contacts.kinds[k] == SPRING
+        ):
             laws.eps_T[k] = 0.0
-        if LAW != NEWTON:
+        if LAW != NEWTONS_LAW:
             m.law.eps_N[k] = laws.eps_N[k]
             m.law.eps_T[k] = laws.eps_T[k]
             laws.eps_N[k] = 0.0

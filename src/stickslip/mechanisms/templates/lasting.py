@@ -20,7 +20,7 @@ from stickslip.codes import (
     MAX_RESIDUAL,
 )
 from stickslip.jit.marks import dev, float64, int64, local_array
-from stickslip.laws.scalar import NEWTON
+from stickslip.laws.scalar import NEWTON as NEWTONS_LAW
 from stickslip.mechanisms.templates.contacts import gauss_seidel, local_problem
 from stickslip.mechanisms.templates.events import book_work, close_step
 from stickslip.mechanisms.templates.flight import copied_motion, copy_motion, due_phase, goes_on, step_of_flight
@@ -195,7 +195,7 @@ def keeps_contact(k, one, gaps, t_M):
     if not gap_of(k, gaps, one, t_M):  # step 3 (b)
         return False
     local_problem(one, motion.u)  # step 3 (c)
-    if LAW != NEWTON and strikes_by_law(one):
+    if LAW != NEWTONS_LAW and strikes_by_law(one):
         return False
     gauss_seidel(1, one.directions, one.laws, contacts, step, 1)  # step 4
     return within(one.directions, one.laws, contacts, step.u_E, one.tally[MAX_RESIDUAL]) and contacts.Lambda[0, 0] > 0.0

@@ -2,7 +2,7 @@
 
 from stickslip.codes import BOOK_SIZE, FIRST_WATCHED, GAUSS_SEIDEL, LEVEL, MIDPOINT
 from stickslip.jit.marks import float64, int64, local_array, part
-from stickslip.laws.scalar import NEWTON
+from stickslip.laws.scalar import NEWTON as NEWTONS_LAW
 from stickslip.laws.slip import Slip
 from stickslip.mechanisms.templates.held import new_held
 from stickslip.mechanisms.templates.model import (
@@ -179,7 +179,7 @@ def new_march(run, book):
         gaps=Gaps(per_contact(), per_contact(), per_contact(), per_contact()),
         directions=new_directions(),
         laws=Laws(per_contact(), per_contact(), per_contact(), per_contact()),
-        law=new_law() if LAW != NEWTON else None,
+        law=new_law() if LAW != NEWTONS_LAW else None,
         contacts=new_contacts(step.dv),
         memory=Remembered(flags(), per_contact(), pairs(), per_contact(), pairs(), per_contact()),
         lcp=new_lcp() if SOLVER != GAUSS_SEIDEL else None,

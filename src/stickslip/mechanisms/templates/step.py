@@ -21,7 +21,8 @@ from stickslip.codes import (
 )
 from stickslip.jit.marks import float64, int64, part
 from stickslip.laws.poisson import HALVINGS
-from stickslip.laws.scalar import NEWTON, POISSON
+from stickslip.laws.scalar import NEWTON as NEWTONS_LAW
+from stickslip.laws.scalar import POISSON
 from stickslip.laws.slip import EARLY
 from stickslip.mechanisms.templates.contacts import AUTO_SWEEPS, gauss_seidel, local_problem
 from stickslip.mechanisms.templates.direct import by_lcp
@@ -97,7 +98,7 @@ def do_step(m, times):
             if not prepare_contacts(m, times):  # step 3 (c): W_N, W_T
                 status = int64(LAW_OUT_OF_RANGE)
                 break
-            if not (solve_contacts(m, closed) if LAW == NEWTON else solve_by_law(m, closed)):  # step 4: (33), (32)
+            if not (solve_contacts(m, closed) if LAW == NEWTONS_LAW else solve_by_law(m, closed)):  # step 4: (33), (32)
                 status = int64(UNSOLVED)
                 break
         if arrived(m, times, closed, newcomers):
