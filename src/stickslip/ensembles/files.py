@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import h5netcdf
-import h5py
 import numpy as np
 
 from stickslip._version import __version__
@@ -23,7 +22,7 @@ from stickslip.ensembles.result import Ensemble
 from stickslip.ensembles.store import ChunkStore
 from stickslip.interrupts import uninterrupted
 from stickslip.io import digests
-from stickslip.io.disk import file_path, open_binary, reading, replacing, sync_folder
+from stickslip.io.disk import file_path, open_binary, reading, replacing, sync_folder, writing
 from stickslip.io.file_under_way import require_replaceable
 from stickslip.io.texts import NotLoadable, create_labels, one_line, text, write_attribute
 from stickslip.trajectory import STATE_NAMES
@@ -161,16 +160,14 @@ def _new_file(path: Path, sizes: Mapping[str, int], notes: Mapping[str, Any]) ->
     """A netCDF file with its dimensions and attributes, for variables to be added; published when the block ends."""
     target = Path(os.path.realpath(path))
     try:
-        with replacing(target) as draft, uninterrupted():
-            with h5py.File(draft, "w", libver=("v110", "v110"), track_order=True, locking=False) as file:
-                with contextlib.closing(h5netcdf.File(file, "w")) as netcdf:
-                    netcdf.dimensions = dict(sizes)
-                    yield netcdf, file
-                for key, value in notes.items():
-                    write_attribute(file, key, value)
-                digests.seal(file)
-            with open(draft, "rb") as written:
-                os.fsync(written.fileno())
+        new = {"libver": ("v110", "v110"), "track_order": True}
+        with replacing(target) as draft, uninterrupted(), writing(draft, **new) as file:
+            with contextlib.closing(h5netcdf.File(file, "w")) as netcdf:
+                netcdf.dimensions = dict(sizes)
+                yield netcdf, file
+            for key, value in notes.items():
+                write_attribute(file, key, value)
+            digests.seal(file)
         sync_folder(target.parent)
     except OSError as error:
         raise OSError(f"{path} could not be written: {error}; what was computed is kept, --resume goes on.") from error

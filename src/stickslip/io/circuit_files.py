@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import fields
 from pathlib import Path
@@ -20,7 +21,7 @@ from stickslip.circuits.run import (
 )
 from stickslip.interrupts import uninterrupted
 from stickslip.io import digests
-from stickslip.io.disk import file_path, member, open_binary, reading, replacing, sync_folder
+from stickslip.io.disk import file_path, member, open_binary, reading, replacing, sync_folder, writing
 from stickslip.io.file_under_way import require_replaceable
 from stickslip.io.texts import NotLoadable, create_labels, mapping, number, text, write_attribute
 
@@ -104,33 +105,35 @@ def to_dataset(run: CircuitRun) -> xr.Dataset:
 def save(run: CircuitRun, path: str | Path, overwrite: bool = False) -> Path:
     """Write a run to a netCDF file, atomically, and return its path; only files of circuit runs are replaced."""
     import h5netcdf
-    import h5py
 
     target = file_path(path, "path")
     require_replaceable(target, target, overwrite, is_circuit_run, "circuit run")
-    with replacing(target) as draft, uninterrupted():
-        with h5netcdf.File(draft, "w") as file:
-            numbers, labels = _numbers(run), _labels(run)
-            sizes = {d: n for along, values, _ in numbers.values() for d, n in zip(along, values.shape, strict=True)}
-            sizes.update({along[0]: len(entries) for along, entries in labels.values()})
-            file.dimensions = sizes
-            for name, (along, entries) in labels.items():
-                create_labels(file, name, entries, along)
-            for name, (along, values, notes) in numbers.items():
-                if values.ndim == 2 and not values.size:
-                    continue  # nothing switches
-                checked = {"fletcher32": True, "chunks": _chunks(values)} if values.size else {}
-                variable = file.create_variable(name, along, values.dtype, **checked)
-                if values.size:
-                    variable[...] = values
-                for key, value in notes.items():
-                    write_attribute(variable, key, value)
-            for key, value in _attributes(run).items():
-                write_attribute(file, key, value)
-        with h5py.File(draft, "r+") as file:
-            digests.seal(file)
+    with replacing(target) as draft, uninterrupted(), writing(draft, track_order=True) as file:
+        with contextlib.closing(h5netcdf.File(file, "w")) as netcdf:
+            _write_arrays(netcdf, run)
+        for key, value in _attributes(run).items():
+            write_attribute(file, key, value)
+        digests.seal(file)
     sync_folder(target.parent)
     return target
+
+
+def _write_arrays(netcdf: Any, run: CircuitRun) -> None:
+    numbers, labels = _numbers(run), _labels(run)
+    sizes = {d: n for along, values, _ in numbers.values() for d, n in zip(along, values.shape, strict=True)}
+    sizes.update({along[0]: len(entries) for along, entries in labels.values()})
+    netcdf.dimensions = sizes
+    for name, (along, entries) in labels.items():
+        create_labels(netcdf, name, entries, along)
+    for name, (along, values, notes) in numbers.items():
+        if values.ndim == 2 and not values.size:
+            continue  # nothing switches
+        checked = {"fletcher32": True, "chunks": _chunks(values)} if values.size else {}
+        variable = netcdf.create_variable(name, along, values.dtype, **checked)
+        if values.size:
+            variable[...] = values
+        for key, value in notes.items():
+            write_attribute(variable, key, value)
 
 
 def _chunks(values: np.ndarray) -> tuple[int, ...]:

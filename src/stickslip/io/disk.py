@@ -466,3 +466,25 @@ class Disk:
 
     def flush(self) -> None:
         pass
+
+
+@contextlib.contextmanager
+def writing(draft: Path, **options: Any) -> Iterator[Any]:
+    """A new HDF5 file in the place of a draft, on the disk when the block ends; `options` are those of `h5py.File`.
+
+    HDF5 writes through `Disk`: where the disk is full, OSError says so when all is written.
+    """
+    import h5py
+
+    disk = Disk(os.open(draft, os.O_RDWR | getattr(os, "O_BINARY", 0)))
+    try:
+        with h5py.File(disk, "w", **options) as file:
+            yield file
+        disk.sync()
+    except Exception:
+        if disk.error is None:
+            raise
+    finally:
+        disk.close()
+    if disk.error is not None:
+        raise disk.error

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from stickslip.contact.delassus import Delassus
 from stickslip.contact.problem import FrictionProblem
-from stickslip.io.disk import member, open_binary, reading, replacing
+from stickslip.io.disk import member, open_binary, reading, replacing, writing
 
 _COLUMNS, _ROWS = -1, -2  # values of nz: compressed columns, compressed rows
 LARGEST_INDEX = 2**40
@@ -171,13 +171,11 @@ def _check_indices(group: _Group, name: str, values: np.ndarray, end: int, lengt
 
 def write_fclib(problem: FrictionProblem, path: str | Path, title: str = "") -> None:
     """Write a problem: as a global one where it was given as M and H (f = 0, all of q in w), else as a local one."""
-    import h5py
-
     if problem.elliptic:
         raise ValueError("FCLIB has no elliptic friction: mu must have one coefficient per contact.")
     n = problem.dim * problem.contacts
     _check_joints(problem, n)
-    with replacing(Path(path)) as draft, h5py.File(draft, "w", locking=False) as file:
+    with replacing(Path(path)) as draft, writing(draft) as file:
         if isinstance(problem.W, Delassus):
             group = file.create_group("fclib_global")
             M, H = problem.W.M, problem.W.H.tocsr()
