@@ -28,9 +28,9 @@ def attack(count, seed):
 
 
 def test_some_damages():
-    counts = attack(120, 1)
-    assert counts["refused"] + counts["harmless"] == 120
-    assert counts["refused"] > 60 and counts["words"] > 3 and counts["blocks"] > 3
+    counts = attack(60, 1)
+    assert counts["refused"] + counts["harmless"] == 60
+    assert counts["refused"] > 30 and counts["words"] > 1 and counts["blocks"] > 1
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -40,6 +41,8 @@ STACK_LIMIT = 12  # contacts; beyond, the arrays of the LCP go to the heap
 NEED_DRIFT = ("smooth",)  # templates on acceleration level
 _BEGIN, _END = "# -- model: begin\n", "# -- model: end\n"
 _JOINING = threading.Lock()
+_MODULES: WeakKeyDictionary[System, dict[Any, ModuleType]] = WeakKeyDictionary()
+"""Modules of the systems that are in use, by template, solver and options."""
 _TEMPLATES = Path(__file__).parent / "templates"
 _STEPPER = (
     "model", "held", "mass", "schemes", "state_laws", "impact_laws", "phases", "contacts", "direct", "pairs", "slip",
@@ -147,8 +150,17 @@ def _one_by_one(node: ast.Import | ast.ImportFrom) -> list[str]:
 
 
 def compiled_module(system: System, template: str, solver: str, options: Mapping[str, Any] | None = None) -> ModuleType:
-    """The generated module of a system, its machine code from the cache folder where it is there already."""
-    return import_generated(system, module_source(system, template, solver, options), f"{template}_{solver}")
+    """The generated module of a system, its machine code from the cache folder where it is there already.
+
+    Its text is written once for each system object, which never changes: a return map asks for it at every return.
+    """
+    modules = _MODULES.setdefault(system, {})
+    key = (template, solver, *sorted((options or {}).items()))
+    made = modules.get(key)
+    if made is None or sys.modules.get(made.__name__) is not made:
+        text = module_source(system, template, solver, options)
+        made = modules[key] = import_generated(system, text, f"{template}_{solver}")
+    return made
 
 
 def import_generated(system: System, source: str, kind: str) -> ModuleType:
