@@ -24,7 +24,7 @@ the contacts held do not get on either: the steps that need many sweeps have not
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -262,19 +262,31 @@ def store_impulses(
                     r[j] = z[k, j] / point.unscale[k]
 
 
+class Sweeping(NamedTuple):
+    """What sweeps over a pile are asked for."""
+
+    free: int  # sweeps that end at a residual of `aim`, and do not pull contacts of spheres to their anchors
+    sweeps: int  # in all, at most
+    aim: float
+    tol: float  # residual that the others end at
+    momentum: float  # largest beta
+    pull: float  # to the anchors
+    rising: (
+        int  # sweeps with momentum, after which PLAIN ones follow; a residual of `tol` does then; 0: momentum always
+    )
+
+
 @entry
 def solve_pile(
     bodies: Bodies, contacts: Contacts, active: Active, dim: int, chosen: np.ndarray, begins: np.ndarray,
-    members: np.ndarray, place: np.ndarray, point: Points, spheres: SphereContacts, free: int, sweeps: int, aim: float,
-    tol: float, momentum: float, pull: float, rising: int,
+    members: np.ndarray, place: np.ndarray, point: Points, spheres: SphereContacts, asked: Sweeping,
 ) -> tuple[int, float]:  # fmt: skip
-    """Sweep an island, as `slabs_of` has sorted it, from the impulses in `active` until its residual is at most tol.
+    """Sweep an island, as `slabs_of` has sorted it, from the impulses in `active` until its residual is small enough.
 
-    point, spheres: room for the contacts; momentum: the largest beta.  The first `free` sweeps end at a residual of
-    `aim`, the others pull contacts of spheres to their anchors.  After every `rising` sweeps with momentum PLAIN ones
-    follow, and at the end of both a residual of `tol` does; 0: momentum all the time.  Writes the impulses back;
-    returns the number of sweeps and the residual as `island.island_residual` defines it.
+    point, spheres: room for the contacts.  Writes the impulses back; returns the number of sweeps and the residual as
+    `island.island_residual` defines it.
     """
+    free, sweeps, aim, tol, momentum, pull, rising = asked
     n, m, slabs = chosen.shape[0], members.shape[0], begins.shape[0] // 2
     D, S, z = np.zeros((n, dim, dim)), np.zeros((n, dim, dim)), np.zeros((n, dim))
     motion, inverse, sums = np.zeros((m + slabs, MOTION)), np.empty((m, 10)), np.zeros(slabs)
