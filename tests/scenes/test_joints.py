@@ -272,6 +272,25 @@ def test_door_on_two_hinges_swings_at_any_step(dt, place):
     assert trajectory.certificate.max_joint_error < 0.1 * dt**2 + away
 
 
+@pytest.mark.parametrize("gap", [0.0, 1e-17, 1e-13, 1e-9, 1e-4])
+def test_a_blow_does_not_drive_a_joint_through_its_limit(gap):
+    """A ball strikes a bar that lies at its limit, without restitution: both are at rest.
+
+    From 1e-17 rad on the bar used to go through, by 6e-4 rad: without the blow, it would not have reached the limit.
+    """
+    scene = ss.Scene(dim=2, gravity=0.0)
+    bar = scene.add_body(
+        ss.Polygon([(-0.5, -0.02), (0.5, -0.02), (0.5, 0.02), (-0.5, 0.02)]), mass=1.0, orientation=gap,
+        position=(0.5 * math.cos(gap), 0.5 * math.sin(gap)),
+    )  # fmt: skip
+    ball = scene.add_body(ss.Circle(0.05), mass=0.5, position=(0.8, 0.0705), velocity=(0, -1))
+    scene.add_revolute(None, bar, (0, 0), limits=(-gap, 1.0))
+    run = scene.simulate(dt=1e-3, t_end=0.01)
+    assert run.complete and run.certificate.failed_steps == 0
+    assert bar.turning(run).min() > -1e-15
+    assert abs(bar.turning(run)[-1]) < 1e-13 and np.abs(ball.velocities(run)[-1]).max() < gap + 1e-12
+
+
 def test_joints_that_come_apart_end_the_run():
     """The step that would tear a joint is not taken: the run ends with the state before it."""
     scene = hanging_chain(span=0.999)

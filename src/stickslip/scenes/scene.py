@@ -121,6 +121,7 @@ class Scene:
         velocity, angular_velocity : constant [m/s], [rad/s].
         motion : function of t [s] that returns the pair (velocity, angular velocity), in world axes; it is called for
             the start of a run and the end of every step, and `velocity`, `angular_velocity` do not count beside it.
+            It is taken as continuous: where it jumps, bodies are pushed along without a rebound.
         """
         if motion is not None:
             require_function(motion, "motion", ("t",))

@@ -45,6 +45,7 @@ from stickslip.scenes.rotation import advance, compose, rotate, times
 
 SPHERICAL, REVOLUTE, PRISMATIC, FIXED, DISTANCE, SPRING = range(6)
 LIMIT, MOTOR, FRICTION, PASSIVE = 6, 7, 8, 9
+CLOSED = 1e-12  # of a coordinate [rad or m], and of 1: a joint that is nearer to its limit is at it
 LENGTH, LOWER, UPPER, SPEED, EFFORT, HOLD, STIFFNESS, DAMPING, TARGET, TORQUE, ARMATURE, VISCOUS = range(12)
 NUMBERS = 12
 
@@ -281,10 +282,14 @@ def bounded_rows(
     arm_a: np.ndarray,
     arm_b: np.ndarray,
     dt: float,
+    blow: float,
 ) -> None:
-    """Limit, motor, dry friction, rotor and torque of a revolute or prismatic joint."""
+    """Limit, motor, dry friction, rotor and torque of a joint with an axis; blow: how far one may send a body [m]."""
     s, data = j * ROWS_PER_JOINT, joints.link.numbers[j]
     a, b = joints.link.a[j], joints.link.b[j]
+    if data[ARMATURE] > 0.0 or data[VISCOUS] > 0.0 or data[TORQUE] != 0.0:
+        coordinate_row(joints, j, PASSIVE, 1.0, A, arm_a, arm_b)
+        passive_row(joints, j, bodies, dt)
     x = 0.0
     if data[LOWER] > -np.inf or data[UPPER] < np.inf or data[STIFFNESS] > 0.0:
         x = joint_coordinate(joints, j, A, B)
@@ -292,7 +297,13 @@ def bounded_rows(
         low, high = x - data[LOWER], data[UPPER] - x
         sign, gap = (1.0, low) if low <= high else (-1.0, high)
         coordinate_row(joints, j, LIMIT, sign, A, arm_a, arm_b)
-        if gap <= 0.0 or gap + dt * row_velocity(joints, s + LIMIT, bodies.free, a, b) <= 0.0:
+        free, before = (
+            row_velocity(joints, s + LIMIT, bodies.free, a, b),
+            row_velocity(joints, s + LIMIT, bodies.vel, a, b),
+        )
+        # Within what this step's forces can do, and a blow: these may drive a joint that is free to leave its limit.
+        reach = dt * (abs(free - before) - min(free, before, 0.0)) + CLOSED * (1.0 + abs(x))
+        if gap <= reach + (blow if joints.link.kind[j] == PRISMATIC else blow / joints.link.extent[j]):
             joints.row.used[s + LIMIT] = True
             joints.row.target[s + LIMIT] = -gap / dt if gap > 0.0 else 0.0
             joints.row.low[s + LIMIT], joints.row.high[s + LIMIT] = 0.0, np.inf
@@ -306,9 +317,6 @@ def bounded_rows(
         joints.row.used[s + FRICTION] = True
         joints.row.target[s + FRICTION] = 0.0
         joints.row.low[s + FRICTION], joints.row.high[s + FRICTION] = -dt * data[HOLD], dt * data[HOLD]
-    if data[ARMATURE] > 0.0 or data[VISCOUS] > 0.0 or data[TORQUE] != 0.0:
-        coordinate_row(joints, j, PASSIVE, 1.0, A, arm_a, arm_b)
-        passive_row(joints, j, bodies, dt)
 
 
 @kernel
@@ -359,7 +367,9 @@ def joint_rows(joints: Joints, bodies: Bodies, planar: bool, dt: float, theta: f
     """Set up the rows of all joints at the midpoint; returns how many take part."""
     A, B = np.empty(7), np.empty(7)
     arm_a, arm_b, errors = np.empty(3), np.empty(3), np.empty(6)
-    used = 0
+    used, blow = 0, 0.0
+    for j in range(joints.link.kind.shape[0]):
+        blow = max(blow, max(bodies.stir[joints.link.a[j]], bodies.stir[joints.link.b[j]]))
     for j in range(joints.link.kind.shape[0]):
         s, a, b = j * ROWS_PER_JOINT, joints.link.a[j], joints.link.b[j]
         for k in range(ROWS_PER_JOINT):
@@ -381,7 +391,7 @@ def joint_rows(joints: Joints, bodies: Bodies, planar: bool, dt: float, theta: f
             for k in range(3):
                 size = max(size, max(abs(A[k]), abs(B[k])))
         if kind == REVOLUTE or kind == PRISMATIC:
-            bounded_rows(joints, j, bodies, A, B, arm_a, arm_b, dt)
+            bounded_rows(joints, j, bodies, A, B, arm_a, arm_b, dt, blow)
         if kind == SPRING and count == 1:
             distance = math.sqrt((B[0] - A[0]) ** 2 + (B[1] - A[1]) ** 2 + (B[2] - A[2]) ** 2)
             spring_row(joints, j, bodies, distance, dt, theta)

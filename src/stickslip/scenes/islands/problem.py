@@ -182,6 +182,24 @@ def gaps_of_pair(contacts: Contacts, c: int, count: int) -> tuple[float, float]:
     return least, widest
 
 
+@kernel
+def set_arms(contacts: Contacts, c: int, bodies: Bodies, a: int, b: int, active: Active, n: int) -> None:
+    """Arms of active contact n, the point c of the bodies a and b."""
+    # The impulse acts midway between the surfaces, so that two free bodies keep their angular momentum; on a body
+    # that meets a fixed one it acts at its own surface, where it will be when the gap is closed.
+    shift = 0.0
+    if bodies.kind[a] != MOVING:
+        shift = 0.5 * contacts.gap[c]
+    elif bodies.kind[b] != MOVING:
+        shift = -0.5 * contacts.gap[c]
+    to_a, to_b = (0.0, 1.0) if bodies.kind[a] == MOVING else (1.0, 0.0)
+    for k in range(3):
+        x = contacts.point[c, k] + shift * contacts.normal[c, k]
+        apart = bodies.mid[b, k] - bodies.mid[a, k]
+        active.arm_a[n, k] = x + to_a * apart
+        active.arm_b[n, k] = x - to_b * apart
+
+
 @kernel(apart=True)
 def activate(
     contacts: Contacts, count: int, bodies: Bodies, vel: np.ndarray, geoms: Geoms, materials: Materials,
@@ -197,19 +215,7 @@ def activate(
         if not options.predictive and gap > 0.0:
             continue
         active.contact[n] = c
-        # The impulse acts midway between the surfaces, so that two free bodies keep their angular momentum; on a body
-        # that meets a fixed one it acts at its own surface, where it will be when the gap is closed.
-        shift = 0.0
-        if bodies.kind[a] != MOVING:
-            shift = 0.5 * gap
-        elif bodies.kind[b] != MOVING:
-            shift = -0.5 * gap
-        to_a, to_b = (0.0, 1.0) if bodies.kind[a] == MOVING else (1.0, 0.0)
-        for k in range(3):
-            x = contacts.point[c, k] + shift * contacts.normal[c, k]
-            apart = bodies.mid[b, k] - bodies.mid[a, k]
-            active.arm_a[n, k] = x + to_a * apart
-            active.arm_b[n, k] = x - to_b * apart
+        set_arms(contacts, c, bodies, a, b, active, n)
         slop = options.slop
         if widest > slop:
             for k in range(3):
