@@ -38,6 +38,7 @@ AT_BOUND = 1e-12  # of a bound: rounding of an impulse at it
 WORTH = 0.1  # of an error within the rounding of positions: one that is taken in its place
 EXACT_STEPS = 1  # Newton steps in which the rounding of rows is not thought of: those do where no row is redundant
 HALVINGS, GROWTH = 5, 2.0  # of a step, while the error is larger than GROWTH times the one before
+DEEP = 1e-3  # of the tolerance: a smaller error leaves nothing over that the next step of a motion would have to bear
 SLOW, LESS, LEAST = 0.1, 1e-2, 1e-10  # an error above SLOW of the last, states as before: alpha holds up, and shrinks
 SOFTER = (0.1, 1e-2)  # softness, times the least size of a contact, of problems that lead to least norm
 SOFT_STEPS, SOFT_TOL = 25, 1e-9  # Newton steps for each of them, and the error that does, relative to the velocities
@@ -68,6 +69,7 @@ class TreeRoom(NamedTuple):
     dv: np.ndarray  # (m, 6)
     wrench: np.ndarray  # (m, 6)
     rest: np.ndarray  # (m, 6) M (V_free - V_0)
+    load: np.ndarray  # (m, 6) wrenches of all impulses, those of joints as well; for callers
     trial: TreeMotion
     best: TreeMotion
     start: TreeMotion  # the other two belong to `tree_ladder`
@@ -85,7 +87,7 @@ def tree_room(problem: TreeProblem, pair: np.ndarray, pool: Pool) -> Any:
         state[i] = 0
     return TreeRoom(
         zero_table(pool, n, 9), zero_table(pool, n, 3), state, truths(pool, n), zeros(pool, k), zeros(pool, k),
-        table(pool, m, 6), table(pool, m, 6), table(pool, m, 6), motion_from(pool, n, k, m),
+        table(pool, m, 6), table(pool, m, 6), table(pool, m, 6), table(pool, m, 6), motion_from(pool, n, k, m),
         motion_from(pool, n, k, m), motion_from(pool, n, k, m), motion_from(pool, n, k, m),
         parts_room(pool, m, table(pool, 0, 36)), parts_room(pool, m, pair),
     )  # fmt: skip
@@ -102,6 +104,7 @@ def first_room(room: TreeRoom, n: int) -> Any:
     """Room for the first n contacts alone."""
     return TreeRoom(
         room.K[:n], room.dr[:n], room.state[:n], room.loaded[:n], room.row_K, room.dz, room.dv, room.wrench, room.rest,
+        room.load,
         first_motion(room.trial, n), first_motion(room.best, n), first_motion(room.start, n),
         first_motion(room.found, n), room.H, room.parts,
     )  # fmt: skip
@@ -227,15 +230,15 @@ def newton_tree(
 ) -> float:
     """Improve the impulses of a motion; returns the error of the best, which is taken.  masses: the plan of H.
 
-    Once it is within the tolerance, one step more: what a step of a motion leaves over, the next one has to bear.  But
-    steps between errors below `noise`, the rounding of positions in the velocities [m/s], count only where they gain
+    Once it is within the tolerance, one step more, unless it is far within: what a step of a motion leaves over, the
+    next one has to bear.  But steps between errors below `noise`, the rounding of positions in the velocities [m/s], count only where they gain
     much: redundant contacts contradict one another by it, and steps would only move their loads.
     """
     error = measure_tree(problem, masses, motion, rules, room, False)
     least, fresh, done, alpha, share, t = error, True, 0, rules.alpha, 1.0, 0.0
     copy_tree_motion(motion, room.best)
     before = np.inf
-    while done < rules.steps and error < np.inf:
+    while done < rules.steps and DEEP * rules.tol < error < np.inf:
         last = error <= rules.tol
         far = rules.far > rules.alpha and error > rules.near
         first = rules.far if far else share * rules.alpha

@@ -146,18 +146,25 @@ def row_velocity(joints: Joints, row: int, vel: np.ndarray, a: int, b: int) -> f
     return total
 
 
+@kernel(inline=True)
+def add_pull(joints: Joints, row: int, pull: np.ndarray) -> None:
+    """Add the impulse of a row to pull (9,): linear, angular on a, angular on b."""
+    d, x = joints.row.direction[row], joints.row.impulse[row]
+    for k in range(9):
+        pull[k] += x * d[k]
+
+
 @kernel
-def apply_row(joints: Joints, row: int, impulse: float, bodies: Bodies, a: int, b: int) -> None:
-    """Add the impulse of a row to the end velocities."""
-    d = joints.row.direction[row]
+def apply_pull(pull: np.ndarray, bodies: Bodies, a: int, b: int) -> None:
+    """Add the impulses of a joint's rows, summed up, to the end velocities."""
     for k in range(3):
-        bodies.end[a, k] -= bodies.inv_mass[a] * impulse * d[k]
-        bodies.end[b, k] += bodies.inv_mass[b] * impulse * d[k]
-    x, y, z = times(bodies.inv_inertia[a], impulse * d[3], impulse * d[4], impulse * d[5])
+        bodies.end[a, k] -= bodies.inv_mass[a] * pull[k]
+        bodies.end[b, k] += bodies.inv_mass[b] * pull[k]
+    x, y, z = times(bodies.inv_inertia[a], pull[3], pull[4], pull[5])
     bodies.end[a, 3] -= x
     bodies.end[a, 4] -= y
     bodies.end[a, 5] -= z
-    x, y, z = times(bodies.inv_inertia[b], impulse * d[6], impulse * d[7], impulse * d[8])
+    x, y, z = times(bodies.inv_inertia[b], pull[6], pull[7], pull[8])
     bodies.end[b, 3] += x
     bodies.end[b, 4] += y
     bodies.end[b, 5] += z
@@ -282,32 +289,43 @@ def spring_row(joints: Joints, j: int, bodies: Bodies, length: float, dt: float,
 
 
 @kernel
-def errors_with(
-    joints: Joints, j: int, bodies: Bodies, vel: np.ndarray, planar: bool, dt: float, errors: np.ndarray
-) -> int:
-    """Position errors of joint j at the next midpoint with the velocities `vel`; returns how many there are."""
-    A, B, pose = np.empty(7), np.empty(7), np.empty(7)
-    a, b = joints.link.a[j], joints.link.b[j]
-    advance(bodies.mid[a], vel[a], dt, pose)
-    compose(pose, joints.link.frame_a[j], A)
-    advance(bodies.mid[b], vel[b], dt, pose)
-    compose(pose, joints.link.frame_b[j], B)
+def errors_at(joints: Joints, j: int, p: np.ndarray, q: np.ndarray, planar: bool, errors: np.ndarray) -> int:
+    """Position errors of joint j where its bodies have the poses p and q; returns how many there are."""
+    A, B = np.empty(7), np.empty(7)
+    compose(p, joints.link.frame_a[j], A)
+    compose(q, joints.link.frame_b[j], B)
     return joint_errors(joints.link.kind[j], planar, A, B, joints.link.numbers[j, LENGTH], errors)
 
 
 @kernel(apart=True)
 def gap_with(joints: Joints, j: int, bodies: Bodies, vel: np.ndarray, planar: bool, dt: float) -> float:
     """How far joint j is apart at the next midpoint with the velocities `vel` [m]."""
-    errors = np.empty(6)
-    count = errors_with(joints, j, bodies, vel, planar, dt, errors)
+    errors, p, q, a, b = np.empty(6), np.empty(7), np.empty(7), joints.link.a[j], joints.link.b[j]
+    advance(bodies.mid[a], vel[a], dt, p)
+    advance(bodies.mid[b], vel[b], dt, q)
+    count = errors_at(joints, j, p, q, planar, errors)
     return opening(errors, point_errors(joints.link.kind[j], planar), count, joints.link.extent[j])
 
 
 @kernel(apart=True)
-def ask_to_close(joints: Joints, j: int, bodies: Bodies, vel: np.ndarray, planar: bool, dt: float) -> None:
-    """Let the rows of joint j ask for no error at the next midpoint, linearised about the velocities `vel`."""
+def midpoints_ahead(joints: Joints, bodies: Bodies, vel: np.ndarray, dt: float, ahead: np.ndarray) -> None:
+    """Poses (bodies, 7) of the bodies that joints hold, at the next midpoint with the velocities `vel`."""
+    for i in range(ahead.shape[0]):
+        ahead[i, 3] = 2.0  # no turn has it
+    for j in range(joints.link.kind.shape[0]):
+        for i in (joints.link.a[j], joints.link.b[j]):
+            if ahead[i, 3] == 2.0:
+                advance(bodies.mid[i], vel[i], dt, ahead[i])
+
+
+@kernel
+def ask_to_close(joints: Joints, j: int, ahead: np.ndarray, vel: np.ndarray, planar: bool, dt: float) -> None:
+    """Let the rows of joint j ask for no error at the next midpoint, linearised about the velocities `vel`.
+
+    ahead: poses of the bodies there, with these velocities.
+    """
     s, errors = j * ROWS_PER_JOINT, np.empty(6)
-    count = errors_with(joints, j, bodies, vel, planar, dt, errors)
+    count = errors_at(joints, j, ahead[joints.link.a[j]], ahead[joints.link.b[j]], planar, errors)
     for k in range(count):
         joints.row.target[s + k] = row_velocity(joints, s + k, vel, joints.link.a[j], joints.link.b[j]) - errors[k] / dt
 
@@ -317,7 +335,8 @@ def joint_rows(joints: Joints, bodies: Bodies, planar: bool, dt: float, theta: f
     """Set up the rows of all joints at the midpoint; returns how many take part."""
     A, B = np.empty(7), np.empty(7)
     arm_a, arm_b, errors = np.empty(3), np.empty(3), np.empty(6)
-    used = 0
+    used, ahead = 0, np.empty((bodies.kind.shape[0], 7))
+    midpoints_ahead(joints, bodies, bodies.vel, dt, ahead)
     for j in range(joints.link.kind.shape[0]):
         s, a, b = j * ROWS_PER_JOINT, joints.link.a[j], joints.link.b[j]
         for k in range(ROWS_PER_JOINT):
@@ -349,7 +368,7 @@ def joint_rows(joints: Joints, bodies: Bodies, planar: bool, dt: float, theta: f
             if kind != SPRING:
                 joints.row.grain[s + k] = GRAIN * (size if k < points else 1.0) / dt
         if kind != SPRING:
-            ask_to_close(joints, j, bodies, bodies.vel, planar, dt)
+            ask_to_close(joints, j, ahead, bodies.vel, planar, dt)
         for k in range(ROWS_PER_JOINT):
             if joints.row.used[s + k]:
                 used += 1
