@@ -347,7 +347,7 @@ def solve_free(
     for m in range(n):
         for j in range(dim):
             r[m, j] = active.r[island.order[island.first + m], j]
-    stage = solve_free_bodies(island, options, place)
+    stage = solve_free_bodies(island, options, scale, place)
     if stage == 0:
         return residual
     found = measure_island(island, options, scale, options.tol)

@@ -16,7 +16,7 @@ import numpy as np
 from stickslip.contact.blocks import Coupled, diagonal_blocks
 from stickslip.contact.gauss_seidel import Asked, accelerated_sweeps, new_anderson
 from stickslip.contact.residual import plain_gauge
-from stickslip.contact.velocity_problem import disc_defect
+from stickslip.contact.tree_problem import disc_defect
 from stickslip.jit import entry, kernel
 from stickslip.projections import worse
 from stickslip.scenes.islands.joint_rows import add_pull, apply_pull, row_velocity

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stickslip.contact.pool import Pool, numbers, pool_of, table, truths, whole_numbers, zero_table
+from stickslip.contact.pool import Pool, numbers, pool_of, truths, whole_numbers, zero_table
 from stickslip.contact.tree_blocks import Parts, Plan, find_plan, mobility, solve_tree
 from stickslip.contact.tree_ladder import solve_tree_laws
 from stickslip.contact.tree_newton import (
@@ -27,21 +27,31 @@ from stickslip.contact.tree_newton import (
     tree_velocities,
 )
 from stickslip.contact.tree_problem import (
+    OUTSIDE,
     Rows,
     Tree,
     TreeMotion,
     TreeProblem,
+    VelocityProblem,
     add_all,
     add_momentum,
+    apply_frame,
     carry,
     clear,
     closes_loop,
     hand_down,
     motion_from,
+    relative_velocity,
 )
-from stickslip.contact.velocity_problem import OUTSIDE, VelocityProblem, apply_frame, relative_velocity
 from stickslip.jit import entry, kernel
-from stickslip.scenes.islands.free_bodies import load_problem, number_back, number_bodies
+from stickslip.scenes.islands.free_bodies import (
+    contact_room,
+    joint_room,
+    load_problem,
+    number_back,
+    number_bodies,
+    row_room,
+)
 from stickslip.scenes.islands.island import GRAINS, island_scale, judge_island, row_size
 from stickslip.scenes.islands.joint_rows import (
     DISTANCE,
@@ -602,25 +612,6 @@ def joined_pool(n: int, k: int, m: int, joints: int) -> Any:
     return pool_of(63 * n + 28 * k + 501 * m, 4 * n + 3 * k + 32 * m + 9, 2 * n + 2 * m + 1 + joints)
 
 
-@kernel
-def contact_room(pool: Pool, n: int, m: int) -> Any:
-    """Room for n contacts between m bodies."""
-    return VelocityProblem(
-        whole_numbers(pool, n), whole_numbers(pool, n), table(pool, n, 9), table(pool, n, 3), table(pool, n, 3),
-        table(pool, n, 3), numbers(pool, n), numbers(pool, n), numbers(pool, m), zero_table(pool, m, 9),
-        numbers(pool, m), table(pool, m, 9), table(pool, m, 6),
-    )  # fmt: skip
-
-
-@kernel
-def row_room(pool: Pool, k: int) -> Any:
-    """Room for k rows."""
-    return Rows(
-        whole_numbers(pool, k), whole_numbers(pool, k), table(pool, k, 9), numbers(pool, k), numbers(pool, k),
-        numbers(pool, k), numbers(pool, k), numbers(pool, k), numbers(pool, k), numbers(pool, k),
-    )  # fmt: skip
-
-
 @kernel(apart=True)
 def solve_joined(island: Island, options: Options, place: np.ndarray) -> tuple[float, int]:
     """Solve an island with joints; returns its residual and the stage of `tree_ladder` that ended it.
@@ -635,10 +626,7 @@ def solve_joined(island: Island, options: Options, place: np.ndarray) -> tuple[f
     links = Links(whole_numbers(pool, m), numbers(pool, m), zero_table(pool, m, 3), whole_numbers(pool, m))
     number_back(island, place, links.body)
     load_problem(island, dim, place, links.body, contacts)
-    tree = Tree(
-        whole_numbers(pool, m), zero_table(pool, m, 3), whole_numbers(pool, m), zero_table(pool, m, 36),
-        zero_table(pool, m, 6),
-    )  # fmt: skip
+    tree = joint_room(pool, m)
     cut, chosen = truths(pool, joints.link.kind.shape[0]), whole_numbers(pool, most)
     end_of_given(island, place)
     find_tree(island, place, m, tree.parent, links, cut, pool)
