@@ -30,9 +30,7 @@ class Plan(NamedTuple):
     order: np.ndarray  # (m,) bodies
     begins: np.ndarray  # (m + 1,) where the neighbours of each body of the order begin in `later`
     later: np.ndarray  # (e,) neighbours when a body is eliminated
-    slot: (
-        np.ndarray
-    )  # (m, m) number of the block of each ordered pair, any where there is none; (0, 0): there are none
+    slot: np.ndarray  # (m, m) number of the block of each ordered pair, any where there is none; (0, 0): there are none
     # of a body and its neighbour later[e]: 2 e, of the neighbour and the body: 2 e + 1
 
 

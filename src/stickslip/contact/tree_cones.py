@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stickslip.contact.constants import LEAST_MU
 from stickslip.contact.tree_problem import VelocityProblem, apply_frame, contact_velocities
 from stickslip.jit import kernel
 
-LEAST_MU = 1e-3  # smaller coefficients are taken as this: the answer is a start only
 TINY = 1e-300
 
 

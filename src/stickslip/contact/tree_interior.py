@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stickslip.contact.constants import FULL, INSIDE, LEAST_MU, LEAST_SPEED, LOOP_ALPHA, SHORT
 from stickslip.contact.tree_blocks import Plan, assemble_tree, factor_matrix, solve_matrix
 from stickslip.contact.tree_cones import (
-    LEAST_MU,
     Cones,
     aim,
     cone_room,
@@ -31,7 +31,7 @@ from stickslip.contact.tree_cones import (
     scaled_velocities,
     step_length,
 )
-from stickslip.contact.tree_newton import LOOP_ALPHA, TreeRoom, TreeRules, measure_tree, tree_velocities
+from stickslip.contact.tree_newton import TreeRoom, TreeRules, measure_tree, tree_velocities
 from stickslip.contact.tree_problem import (
     TreeMotion,
     TreeProblem,
@@ -43,10 +43,6 @@ from stickslip.contact.tree_problem import (
     row_speed,
 )
 from stickslip.jit import kernel
-
-LEAST_SPEED = 1e-4  # of the largest velocity: what pushes the start into the cones, at least
-INSIDE = 0.99  # of the way to the boundary of the cones
-SHORT, FULL = 0.3, 0.1  # steps below SHORT halve theta; three in a row below FULL end the iteration
 
 
 class Sides(NamedTuple):

@@ -34,7 +34,6 @@ from stickslip.contact.constants import (
     AT_BOUND,
     CALM,
     CALMER,
-    DEEP,
     EXACT_STEPS,
     FREE_GROWTH,
     FREE_HALVINGS,
@@ -289,16 +288,15 @@ def newton_tree(
 ) -> float:
     """Improve the impulses of a motion; returns the error of the best, which is taken.  masses: the plan of H.
 
-    Once it is within the tolerance, one step more, unless it is far within: what a step of a motion leaves over, the
-    next one has to bear.  But steps between errors below `noise`, the rounding of positions in the velocities [m/s],
-    count only where they gain much: redundant contacts contradict one another by it, and steps would only move their
-    loads.
+    Once it is within the tolerance, one step more: what a step of a motion leaves over, the next one has to bear.  But
+    steps between errors below `noise`, the rounding of positions in the velocities [m/s], count only where they gain
+    much: redundant contacts contradict one another by it, and steps would only move their loads.
     """
     error, free = measure_tree(problem, masses, motion, rules, room, False), is_free(problem)
     least, done, used, share, t, more = error, 0, -1.0, 1.0, 0.0, 0
     floor, before = max(rules.alpha, START_ALPHA), np.inf
     copy_tree_motion(motion, room.best)
-    while done < rules.steps and DEEP * rules.tol < error < np.inf:
+    while done < rules.steps and error < np.inf:
         last = error <= rules.tol
         changed, slips = find_states(problem.contacts, motion.contacts, rules.dim, room)
         far = not free and rules.far > rules.alpha and error > rules.near
@@ -327,7 +325,7 @@ def newton_tree(
         elif max(error, least) <= noise:
             break
         more += 1 if AIM * least <= rules.tol else 0
-        if last or (free and more > MORE):
+        if last or more > MORE:
             break
     copy_tree_motion(room.best, motion)
     return least
