@@ -125,13 +125,14 @@ def plain_order(problem, m):
         ready = [i for i in left if not any(parent[j] == i for j in left)]
         i = min(ready, key=lambda i: (len(near[i]), i))
         left.remove(i)
-        order.append((i, sorted(near[i])))
+        order.append((i, set(near[i])))
         others = near[i] | ({parent[i]} if parent[i] >= 0 else set())
         for j in near[i]:
             near[j] = (near[j] | others) - {i, j}
             if parent[i] >= 0 and j != parent[i]:
                 near[parent[i]].add(j)
-    return order
+    place = {i: k for k, (i, _) in enumerate(order)}
+    return [(i, sorted(later, key=place.get)) for i, later in order]
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -29,7 +29,7 @@ class Plan(NamedTuple):
 
     order: np.ndarray  # (m,) bodies
     begins: np.ndarray  # (m + 1,) where the neighbours of each body of the order begin in `later`
-    later: np.ndarray  # (e,) neighbours when a body is eliminated
+    later: np.ndarray  # (e,) neighbours when a body is eliminated, in the order of elimination
     slot: np.ndarray  # (m, m) number of the block of each ordered pair, any where there is none; (0, 0): there are none
     # of a body and its neighbour later[e]: 2 e, of the neighbour and the body: 2 e + 1
 
@@ -166,15 +166,13 @@ def find_plan(contacts: VelocityProblem, rows: Rows, parent: np.ndarray, pool: P
         begins[k + 1] = found
     later, slot, at = np.empty(found, np.int64), np.empty((width, width), np.int64), 0
     for k in range(m):
-        done[k] = False
-    for k in range(m):
-        i, j = order[k], 0
-        done[i] = True
-        while at < begins[k + 1] and j < width:
-            if near[i, j] and not done[j]:
+        i, s = order[k], k + 1
+        while at < begins[k + 1] and s < m:
+            j = order[s]
+            if near[i, j]:
                 later[at], slot[i, j], slot[j, i] = j, 2 * at, 2 * at + 1
                 at += 1
-            j += 1
+            s += 1
     return Plan(order, begins, later, slot), 2 * found
 
 
