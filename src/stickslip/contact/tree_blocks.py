@@ -456,9 +456,10 @@ def factor_tree(tree: Tree, plan: Plan, parts: Parts) -> bool:
                 for j in range(6):
                     total += right[6 * a + j] * S[6 * b + j]
                 D[6 * a + b] = total
-        if not factor_corner(D, d, row):
+        if d > 0 and not factor_corner(D, d, row):
             return False
-        columns_of(A, S, d, D, row, left)
+        if d > 0 and tree.parent[i] >= 0:
+            columns_of(A, S, d, D, row, left)
         for e in range(first, last):
             rows_of(S, d, parts.pair[2 * e], rights[e - first])
             columns_of(parts.pair[2 * e + 1], S, d, D, row, lefts[e - first])
@@ -527,7 +528,10 @@ def solve_tree(tree: Tree, plan: Plan, factors: Parts, wrench: np.ndarray, v: np
             j = plan.later[e]
             for c in range(d):
                 g[c] -= along(factors.pair[2 * e], c, v[j])
-        solve_corner(factors.corner[i], d, factors.row[i], g)
+        if d == 1:
+            g[0] *= factors.corner[i, 0]
+        elif d > 1:
+            solve_corner(factors.corner[i], d, factors.row[i], g)
         for c in range(d):
             for b in range(6):
                 x[b] += S[6 * c + b] * g[c]
