@@ -189,6 +189,25 @@ def inherit(
             new.impulse[t, i] = old.impulse[chosen, i] / sharing if chosen >= 0 else 0.0
 
 
+@kernel
+def take_points(
+    bodies: Bodies, room: Room, i: int, j: int, a: int, b: int, new: Contacts, total: int, count: int
+) -> None:
+    """Append the points that `points_of_pair` found between geometries i, j of bodies a, b; none carries anything."""
+    holder = a if bodies.kind[a] == MOVING else b
+    for k in range(count):
+        t = total + k
+        new.a[t], new.b[t] = a, b
+        new.pair[t, 0], new.pair[t, 1] = i, j
+        new.gap[t] = room.gaps[k]
+        x, y, z = room.points[k, 0], room.points[k, 1], room.points[k, 2]
+        new.point[t, 0], new.point[t, 1], new.point[t, 2] = x, y, z
+        for m in range(3):
+            new.normal[t, m] = room.normals[k, m]
+        new.local[t, 0], new.local[t, 1], new.local[t, 2] = rotate_back(bodies.mid[holder], x, y, z)
+        new.impulse[t, 0], new.impulse[t, 1], new.impulse[t, 2] = 0.0, 0.0, 0.0
+
+
 @kernel(apart=True)
 def contact_points(
     bodies: Bodies, geoms: Geoms, shapes: Shapes, room: Room, candidates: np.ndarray, n_candidates: int,
@@ -222,34 +241,13 @@ def contact_points(
                 continue
             if total + count > new.gap.shape[0] or pairs >= new_pairs.entry.key.shape[0]:
                 return FULL
-            for k in range(count):
-                t = total + k
-                new.a[t], new.b[t] = a, b
-                new.pair[t, 0], new.pair[t, 1] = i, j
-                new.gap[t] = room.gaps[k]
-                x, y, z = room.points[k, 0], room.points[k, 1], room.points[k, 2]
-                new.point[t, 0], new.point[t, 1], new.point[t, 2] = x, y, z
-                for m in range(3):
-                    new.normal[t, m] = room.normals[k, m]
-                new.local[t, 0], new.local[t, 1], new.local[t, 2] = rotate_back(bodies.mid[holder], x, y, z)
-                new.impulse[t, 0], new.impulse[t, 1], new.impulse[t, 2] = 0.0, 0.0, 0.0
+            take_points(bodies, room, i, j, a, b, new, total, count)
             if before >= 0:
                 first, known = old_pairs.entry.first[before], old_pairs.entry.count[before]
                 pose, size = old_pairs.entry.pose[before], min(geoms.bound[i], geoms.bound[j])
                 mine, its = (pose[:7], pose[7:14]) if holder == a else (pose[7:14], pose[:7])
-                inherit(
-                    new,
-                    total,
-                    count,
-                    bodies.mid[holder],
-                    bodies.mid[a + b - holder],
-                    old,
-                    first,
-                    known,
-                    mine,
-                    its,
-                    size,
-                )
+                there = bodies.mid[a + b - holder]
+                inherit(new, total, count, bodies.mid[holder], there, old, first, known, mine, its, size)
             for k in range(7):
                 new_pairs.entry.pose[pairs, k] = bodies.mid[a, k]
                 new_pairs.entry.pose[pairs, 7 + k] = bodies.mid[b, k]

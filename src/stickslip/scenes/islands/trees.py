@@ -458,6 +458,16 @@ def first_contacts(c: VelocityProblem, n: int) -> Any:
     )  # fmt: skip
 
 
+@kernel
+def begin_with(island: Island, motion: TreeMotion, chosen: np.ndarray, kept: np.ndarray, dim: int) -> None:
+    """Begin a motion with the impulses that contacts and rows of an island have."""
+    for i in range(motion.contacts.r.shape[0]):
+        for c in range(dim):
+            motion.contacts.r[i, c] = island.active.r[island.order[island.first + kept[i]], c]
+    for i in range(motion.z.shape[0]):
+        motion.z[i] = island.joints.row.impulse[chosen[i]]
+
+
 @kernel(apart=True)
 def write_back(
     island: Island, problem: TreeProblem, motion: TreeMotion, links: Links, plan: Plan, room: TreeRoom,
@@ -654,11 +664,7 @@ def solve_joined(island: Island, options: Options, place: np.ndarray) -> tuple[f
     problem = TreeProblem(first_contacts(contacts, n), whole.mobility[:n], rows, tree)
     room = first_room(room, n)
     motion = motion_from(pool, n, k, m)
-    for i in range(n):
-        for c in range(dim):
-            motion.contacts.r[i, c] = island.active.r[island.order[island.first + kept[i]], c]
-    for i in range(k):
-        motion.z[i] = joints.row.impulse[chosen[i]]
+    begin_with(island, motion, chosen, kept, dim)
     exact = (EXACT if n > 0 else ALONE) * options.tol
     noise = min(NOISES * grain, options.tol * limit) if n > 0 else 0.0
     rounding = grain / speed if speed > 0.0 else 0.0
