@@ -5,8 +5,7 @@ import pytest
 
 from stickslip.contact.pool import pool_of
 from stickslip.contact.tree_blocks import assemble_tree, factor_tree, find_plan, mobility, parts_room, solve_tree
-from stickslip.contact.tree_problem import Rows, Tree, TreeProblem, add_all
-from stickslip.contact.velocity_problem import OUTSIDE, VelocityProblem
+from stickslip.contact.tree_problem import OUTSIDE, Rows, Tree, TreeProblem, VelocityProblem, add_all
 
 
 def random_tree(rng, m, contacts, rows):
@@ -74,7 +73,7 @@ def test_factors_along_the_tree_are_those_of_the_full_matrix(seed, stiff):
     K, row_K = rng.normal(size=(n, 9)) + 5.0 * np.eye(3).ravel(), stiff * rng.uniform(0.0, 10.0, k)
     pool = pool_of(222 * m, 26 * m, 2 * m)
     plan, pairs = find_plan(problem.contacts, problem.rows, problem.tree.parent, pool)
-    parts = parts_room(pool, m, np.empty((pairs, 36)))
+    parts = parts_room(pool, m, m, np.empty((pairs, 36)))
     assemble_tree(problem, plan, K, np.ones(n, bool), row_K, parts)
     assert factor_tree(problem.tree, plan, parts)
     f, v = rng.normal(size=(m, 6)), np.empty((m, 6))
@@ -97,7 +96,7 @@ def test_mobilities_are_those_of_the_joined_bodies():
     problem = random_tree(rng, m, 0, k)
     pool = pool_of(222 * m, 20 * m, 2 * m)
     plan, pairs = find_plan(problem.contacts, problem.rows, problem.tree.parent, pool)
-    parts = parts_room(pool, m, np.empty((pairs, 36)))
+    parts = parts_room(pool, m, m, np.empty((pairs, 36)))
     assemble_tree(problem, plan, np.empty((0, 9)), np.empty(0, bool), np.zeros(k), parts)
     assert factor_tree(problem.tree, plan, parts)
     T, J = motions(problem.tree), directions(problem, m)
@@ -126,13 +125,14 @@ def plain_order(problem, m):
         ready = [i for i in left if not any(parent[j] == i for j in left)]
         i = min(ready, key=lambda i: (len(near[i]), i))
         left.remove(i)
-        order.append((i, sorted(near[i])))
+        order.append((i, set(near[i])))
         others = near[i] | ({parent[i]} if parent[i] >= 0 else set())
         for j in near[i]:
             near[j] = (near[j] | others) - {i, j}
             if parent[i] >= 0 and j != parent[i]:
                 near[parent[i]].add(j)
-    return order
+    place = {i: k for k, (i, _) in enumerate(order)}
+    return [(i, sorted(later, key=place.get)) for i, later in order]
 
 
 @pytest.mark.parametrize("seed", range(3))

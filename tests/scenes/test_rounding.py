@@ -8,6 +8,7 @@ from stickslip.engine import Block
 from stickslip.run.scene_simulate import prepare_run
 from stickslip.scenes import step
 from stickslip.scenes.islands.island import LOAD_ROUNDING
+from stickslip.scenes.islands.trees import ALONE
 
 EXACT = np.longdouble
 
@@ -26,7 +27,7 @@ def chain(links, ratio, away=0.0, inertia=None):
 
 
 def violations(scene, dt, steps):
-    """Of each step: largest violation of a joint row, computed exactly from the impulses, and largest pull [m/s]."""
+    """Of each step: largest violation of a joint row, computed exactly from the impulses, largest pull, speed [m/s]."""
     run = prepare_run(scene, dt, steps * dt)
     engine, found = run.engine, []
     block = Block.room(1, 10, run.state.sizes, columns=run.first_impacts.shape[1])
@@ -41,7 +42,7 @@ def violations(scene, dt, steps):
         v = bodies.free.astype(EXACT) + np.einsum("rbk,r->bk", answer, x)
         w = np.einsum("rbk,bk->r", J, v) - row.target[used]
         pull = np.abs(np.einsum("rbk,rbk->r", J, answer) * x).max()
-        found.append((np.abs(w).max(), pull))
+        found.append((np.abs(w).max(), pull, np.abs(bodies.free[:, :3]).max()))
     return np.array(found, float).T
 
 
@@ -49,6 +50,6 @@ def violations(scene, dt, steps):
     ("links", "ratio", "away", "inertia"),
     [(1, 1.0, 0.0, 1e-9), (2, 1e9, 1e5, None), (20, 1e6, 1e3, None), (20, 1e-6, 0.0, None)],
 )
-def test_joint_rows_are_solved_to_the_rounding_of_their_pulls(links, ratio, away, inertia):
-    wrong, pull = violations(chain(links, ratio, away, inertia), 1e-4, 20)
-    assert np.all(wrong <= LOAD_ROUNDING * pull)
+def test_joint_rows_are_solved_to_the_rounding_of_their_pulls_or_far_below_the_tolerance(links, ratio, away, inertia):
+    wrong, pull, speed = violations(chain(links, ratio, away, inertia), 1e-4, 20)
+    assert np.all(wrong <= np.maximum(LOAD_ROUNDING * pull, 1e-10 * ALONE * speed))

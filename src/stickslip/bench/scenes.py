@@ -1,9 +1,10 @@
 """`stickslip bench scenes`: stack of cubes, ramp and thrown cube, here and in MuJoCo, Bullet and Drake, in one run.
 
-Bodies that tumble, fall and are hit follow (`stickslip.bench.tumbling`), with what is wanted of them.  Then comes the
-cost of a step against the number of contacts (`stickslip.bench.piles`).  Creep, drift and lift are distances [m] from
-the exact motion.  All programs take one step size; each takes its default solver.  Speeds are given by the wall clock
-and by processor time, which other jobs on the machine do not slow down.
+Bodies that tumble, fall and are hit follow (`stickslip.bench.tumbling`), with what is wanted of them, then robots of a
+folder and a chain (`stickslip.bench.jointed`).  Then comes the cost of a step against the number of contacts
+(`stickslip.bench.piles`).  Creep, drift and lift are distances [m] from the exact motion.  All programs take one step
+size; each takes its default solver.  Speeds are given by the wall clock and by processor time, which other jobs on the
+machine do not slow down.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.bench import jointed, tumbling
 from stickslip.bench import piles as bench_piles
-from stickslip.bench import tumbling
 
 DT, G, FRICTION = 1e-3, 9.81, 0.5
 ANGLE, SPEED = 0.38, 6.0
@@ -232,10 +233,12 @@ def deviations(case: str, x: np.ndarray) -> dict[str, float]:
     return {"drift" if case == "stack" else "creep": float(moved[-1].max()), "most": float(moved.max())}
 
 
-def measure(quick: bool, say: Callable[[str], None]) -> dict[str, Any]:
-    """Run all cases in all programs that are installed, then bodies that tumble, then the piles."""
+def measure(quick: bool, say: Callable[[str], None], folder: str | None = None) -> dict[str, Any]:
+    """Run all cases in all programs that are installed, bodies that tumble, robots of a folder, and the piles."""
     results = measure_cases(quick, say)
-    results["tumbling"] = tumbling.measure(quick, "mujoco" not in results["missing"], marched, say)
+    peer = "mujoco" not in results["missing"]
+    results["tumbling"] = tumbling.measure(quick, peer, marched, say)
+    results["jointed"] = jointed.measure(quick, peer, folder, say)
     return {**results, "cost": bench_piles.measure(quick, say)}
 
 
@@ -281,4 +284,5 @@ def table(results: dict[str, Any]) -> Any:
             speeds = ("t_end", "steps_per_s", "steps_per_cpu_s")
             words = ", ".join(f"{key} {value:.1e}" for key, value in row.items() if key not in speeds)
             shown.add_row(case, name, words, *(f"{row[key]:.3g}" for key in speeds[1:]))
-    return Group(shown, tumbling.table(results["tumbling"]), bench_piles.table(results["cost"]))
+    others = (tumbling.table(results["tumbling"]), jointed.table(results["jointed"]))
+    return Group(shown, *others, bench_piles.table(results["cost"]))

@@ -17,13 +17,15 @@ _MODULES = {
     "scenes": "stickslip.bench.scenes",
     "ensemble": "stickslip.bench.ensemble",
 }
+_WITH_FOLDER = ("friction", "scenes")
 
 
 def bench(
     what: Annotated[
         list[str] | None,
         typer.Argument(
-            help=f"What to measure: {', '.join(_MODULES)}; all if omitted. After friction, a folder of problems."
+            help=f"What to measure: {', '.join(_MODULES)}; all if omitted. After friction, a folder of problems; "
+            "after scenes, one of robots (URDF)."
         ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer problems and repetitions.")] = False,
@@ -39,11 +41,13 @@ def bench(
     """
     from rich.console import Console
 
-    wanted, folder = _wanted(what or list(_MODULES))
+    wanted, folders = _wanted(what or list(_MODULES))
     results: dict[str, Any] = {}
     for name in wanted:
         module = importlib.import_module(_MODULES[name])
-        options = {"folder": folder, "figure": plot} if name == "friction" else {}
+        options = {"folder": folders.get(name)} if name in _WITH_FOLDER else {}
+        if name == "friction":
+            options["figure"] = plot
         results[name] = module.measure(quick, _say, **options)
         if not as_json:
             console = Console(width=None if on_terminal(sys.stdout) else 160)  # a pipe has no width of its own
@@ -52,17 +56,17 @@ def bench(
         print_json(results[wanted[0]] if len(wanted) == 1 else results, indent=2)
 
 
-def _wanted(words: list[str]) -> tuple[list[str], str | None]:
-    """Benchmarks asked for, and the folder that follows "friction"."""
-    names, folder = [], None
+def _wanted(words: list[str]) -> tuple[list[str], dict[str, str]]:
+    """Benchmarks asked for, and the folders that follow their names."""
+    names, folders = [], {}
     for before, word in zip(["", *words], words, strict=False):
-        if before == "friction" and word not in _MODULES:
-            folder = word
+        if before in _WITH_FOLDER and word not in _MODULES:
+            folders[before] = word
         elif word in _MODULES:
             names.append(word)
         else:
             raise ValueError(f"there is no benchmark {word!r}; choose from {', '.join(_MODULES)}.")
-    return names, folder
+    return names, folders
 
 
 def _say(message: str) -> None:

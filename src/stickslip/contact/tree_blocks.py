@@ -6,8 +6,11 @@ the joint's rates go first, with D = S^T A_ii S:
     A_jk <- A_jk - A_ji S D^-1 S^T A_ik    for j, k = i and its neighbours.
 
 What is left of body i moves with its parent, V_i = X V_p, and its blocks are added to those of the parent.  That is the
-recursion of articulated bodies; contacts and rows add neighbours to it.  A chain costs in proportion to its length.  A
-free body has S = 1, and no more is left of it: the elimination of `velocity_blocks`.
+recursion of articulated bodies; contacts and rows add neighbours to it.  A chain costs in proportion to its length.
+
+The pattern is that of a symmetric matrix, the numbers are not: contacts that slip make J^T K J unsymmetric.  Pivots are
+taken within the block of a body alone.  Where all bodies are free, S = 1, and no more is left of a body: then D^-1 is
+kept in place of its factors, and blocks in place of their products with S.
 """
 
 from __future__ import annotations
@@ -17,9 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stickslip.contact.pool import Pool, table, truths, whole_numbers
-from stickslip.contact.tree_problem import Rows, Tree, TreeProblem, carry, hand_down
-from stickslip.contact.velocity_blocks import add_block, world_block
-from stickslip.contact.velocity_problem import VelocityProblem
+from stickslip.contact.tree_problem import Rows, Tree, TreeProblem, VelocityProblem, carry, hand_down, is_free
 from stickslip.jit import kernel
 
 
@@ -28,8 +29,9 @@ class Plan(NamedTuple):
 
     order: np.ndarray  # (m,) bodies
     begins: np.ndarray  # (m + 1,) where the neighbours of each body of the order begin in `later`
-    later: np.ndarray  # (e,) neighbours when a body is eliminated
+    later: np.ndarray  # (e,) neighbours when a body is eliminated, in the order of elimination
     slot: np.ndarray  # (m, m) number of the block of each ordered pair, any where there is none; (0, 0): there are none
+    # of a body and its neighbour later[e]: 2 e, of the neighbour and the body: 2 e + 1
 
 
 class Heap(NamedTuple):
@@ -164,26 +166,67 @@ def find_plan(contacts: VelocityProblem, rows: Rows, parent: np.ndarray, pool: P
         begins[k + 1] = found
     later, slot, at = np.empty(found, np.int64), np.empty((width, width), np.int64), 0
     for k in range(m):
-        done[k] = False
-    for k in range(m):
-        i, j = order[k], 0
-        done[i] = True
-        while at < begins[k + 1] and j < width:
-            if near[i, j] and not done[j]:
+        i, s = order[k], k + 1
+        while at < begins[k + 1] and s < m:
+            j = order[s]
+            if near[i, j]:
                 later[at], slot[i, j], slot[j, i] = j, 2 * at, 2 * at + 1
                 at += 1
-            j += 1
+            s += 1
     return Plan(order, begins, later, slot), 2 * found
 
 
 @kernel
-def parts_room(pool: Pool, m: int, pair: np.ndarray) -> Any:
-    """Room for m bodies; pair (e, 36): memory for ordered pairs."""
-    width = m if pair.shape[0] > 0 else 0
+def parts_room(pool: Pool, m: int, joined: int, pair: np.ndarray) -> Any:
+    """Room for m bodies, on trees all of them or none (joined); pair (e, 36): memory for ordered pairs."""
+    width = joined if pair.shape[0] > 0 else 0
     return Parts(
-        table(pool, m, 36), pair, table(pool, m, 36), whole_numbers(pool, 6 * m).reshape(m, 6), table(pool, m, 36),
-        table(pool, m, 36), table(pool, m, 6), table(pool, width, 36), table(pool, width, 36),
+        table(pool, m, 36), pair, table(pool, joined, 36), whole_numbers(pool, 6 * joined).reshape(joined, 6),
+        table(pool, joined, 36), table(pool, joined, 36), table(pool, m, 6), table(pool, width, 36),
+        table(pool, width, 36),
     )  # fmt: skip
+
+
+@kernel(inline=True)
+def arm_columns(X: np.ndarray, p: np.ndarray, Y: np.ndarray) -> None:
+    """Y = X [p x], rows of 9 numbers: the columns of a 3 x 3 block times the cross product with an arm."""
+    for i in range(3):
+        a, b, c = X[3 * i], X[3 * i + 1], X[3 * i + 2]
+        Y[3 * i], Y[3 * i + 1], Y[3 * i + 2] = b * p[2] - c * p[1], c * p[0] - a * p[2], a * p[1] - b * p[0]
+
+
+@kernel(inline=True)
+def add_block(B: np.ndarray, X: np.ndarray, p: np.ndarray, q: np.ndarray, sign: float) -> None:
+    """B += sign G_p^T X G_q with G_p = (1, -[p x]): rows belong to the body with arm p, columns to that with arm q."""
+    Y = np.empty(9)
+    arm_columns(X, q, Y)
+    for j in range(3):
+        x, y, z = sign * X[j], sign * X[3 + j], sign * X[6 + j]
+        B[j] += x
+        B[6 + j] += y
+        B[12 + j] += z
+        B[18 + j] += p[1] * z - p[2] * y
+        B[24 + j] += p[2] * x - p[0] * z
+        B[30 + j] += p[0] * y - p[1] * x
+        x, y, z = -sign * Y[j], -sign * Y[3 + j], -sign * Y[6 + j]
+        B[3 + j] += x
+        B[9 + j] += y
+        B[15 + j] += z
+        B[21 + j] += p[1] * z - p[2] * y
+        B[27 + j] += p[2] * x - p[0] * z
+        B[33 + j] += p[0] * y - p[1] * x
+
+
+@kernel(inline=True)
+def world_block(f: np.ndarray, K: np.ndarray, X: np.ndarray) -> None:
+    """X = F^T K F."""
+    Y = np.empty(9)
+    for i in range(3):
+        for j in range(3):
+            Y[3 * i + j] = K[3 * i] * f[j] + K[3 * i + 1] * f[3 + j] + K[3 * i + 2] * f[6 + j]
+    for i in range(3):
+        for j in range(3):
+            X[3 * i + j] = f[i] * Y[j] + f[3 + i] * Y[3 + j] + f[6 + i] * Y[6 + j]
 
 
 @kernel
@@ -386,7 +429,7 @@ def join_parent(tree: Tree, plan: Plan, parts: Parts, i: int, first: int, last: 
     add_from_left(T, arm, parts.own[p])
     for e in range(first, last):
         j = plan.later[e]
-        A, B = parts.pair[plan.slot[i, j]], parts.pair[plan.slot[j, i]]
+        A, B = parts.pair[2 * e], parts.pair[2 * e + 1]
         if j == p:
             add_from_left(A, arm, parts.own[p])
             add_from_right(B, arm, parts.own[p])
@@ -413,13 +456,13 @@ def factor_tree(tree: Tree, plan: Plan, parts: Parts) -> bool:
                 for j in range(6):
                     total += right[6 * a + j] * S[6 * b + j]
                 D[6 * a + b] = total
-        if not factor_corner(D, d, row):
+        if d > 0 and not factor_corner(D, d, row):
             return False
-        columns_of(A, S, d, D, row, left)
+        if d > 0 and tree.parent[i] >= 0:
+            columns_of(A, S, d, D, row, left)
         for e in range(first, last):
-            j = plan.later[e]
-            rows_of(S, d, parts.pair[plan.slot[i, j]], rights[e - first])
-            columns_of(parts.pair[plan.slot[j, i]], S, d, D, row, lefts[e - first])
+            rows_of(S, d, parts.pair[2 * e], rights[e - first])
+            columns_of(parts.pair[2 * e + 1], S, d, D, row, lefts[e - first])
         for e in range(first, last):
             j = plan.later[e]
             subtract_outer(parts.own[j], lefts[e - first], rights[e - first], d)
@@ -429,12 +472,11 @@ def factor_tree(tree: Tree, plan: Plan, parts: Parts) -> bool:
         if tree.parent[i] >= 0:
             subtract_outer(A, left, right, d)
             for e in range(first, last):
-                j = plan.later[e]
-                subtract_outer(parts.pair[plan.slot[i, j]], left, rights[e - first], d)
-                subtract_outer(parts.pair[plan.slot[j, i]], lefts[e - first], right, d)
+                subtract_outer(parts.pair[2 * e], left, rights[e - first], d)
+                subtract_outer(parts.pair[2 * e + 1], lefts[e - first], right, d)
             join_parent(tree, plan, parts, i, first, last, T)
         for e in range(first, last):
-            u, w = parts.pair[plan.slot[i, plan.later[e]]], parts.pair[plan.slot[plan.later[e], i]]
+            u, w = parts.pair[2 * e], parts.pair[2 * e + 1]
             for j in range(6 * d):
                 u[j], w[j] = rights[e - first, j], lefts[e - first, j]
     return True
@@ -469,7 +511,7 @@ def solve_tree(tree: Tree, plan: Plan, factors: Parts, wrench: np.ndarray, v: np
             g[c] = along(tree.S[i], c, f)
         for e in range(plan.begins[k], plan.begins[k + 1]):
             j = plan.later[e]
-            subtract_columns(wrench[j], factors.pair[plan.slot[j, i]], g, d)
+            subtract_columns(wrench[j], factors.pair[2 * e + 1], g, d)
         if p >= 0:
             subtract_columns(f, factors.left[i], g, d)
             hand_down(f, tree.arm[i], wrench[p])
@@ -485,11 +527,133 @@ def solve_tree(tree: Tree, plan: Plan, factors: Parts, wrench: np.ndarray, v: np
         for e in range(plan.begins[k], plan.begins[k + 1]):
             j = plan.later[e]
             for c in range(d):
-                g[c] -= along(factors.pair[plan.slot[i, j]], c, v[j])
-        solve_corner(factors.corner[i], d, factors.row[i], g)
+                g[c] -= along(factors.pair[2 * e], c, v[j])
+        if d == 1:
+            g[0] *= factors.corner[i, 0]
+        elif d > 1:
+            solve_corner(factors.corner[i], d, factors.row[i], g)
         for c in range(d):
             for b in range(6):
                 x[b] += S[6 * c + b] * g[c]
+
+
+@kernel
+def invert_block(A: np.ndarray) -> bool:
+    """Invert a 6 x 6 block in place (Gauss-Jordan, pivots by column); False where it is singular."""
+    row = np.empty(6, np.int64)
+    for k in range(6):
+        best, at = abs(A[7 * k]), k
+        for i in range(k + 1, 6):
+            if abs(A[6 * i + k]) > best:
+                best, at = abs(A[6 * i + k]), i
+        if not (0.0 < best < np.inf):
+            return False
+        row[k] = at
+        if at != k:
+            for j in range(6):
+                A[6 * k + j], A[6 * at + j] = A[6 * at + j], A[6 * k + j]
+        d = 1.0 / A[7 * k]
+        A[7 * k] = 1.0
+        for j in range(6):
+            A[6 * k + j] *= d
+        for i in range(6):
+            if i != k:
+                f = A[6 * i + k]
+                A[6 * i + k] = 0.0
+                for j in range(6):
+                    A[6 * i + j] -= f * A[6 * k + j]
+    for k in range(5, -1, -1):
+        at = row[k]
+        if at != k:
+            for i in range(6):
+                A[6 * i + k], A[6 * i + at] = A[6 * i + at], A[6 * i + k]
+    return True
+
+
+@kernel(inline=True)
+def subtract_product(C: np.ndarray, A: np.ndarray, B: np.ndarray) -> None:
+    """C -= A B, 6 x 6; a row of C stays in registers."""
+    for i in range(0, 36, 6):
+        c0, c1, c2, c3, c4, c5 = C[i], C[i + 1], C[i + 2], C[i + 3], C[i + 4], C[i + 5]
+        for k in range(6):
+            x = A[i + k]
+            c0 -= x * B[6 * k]
+            c1 -= x * B[6 * k + 1]
+            c2 -= x * B[6 * k + 2]
+            c3 -= x * B[6 * k + 3]
+            c4 -= x * B[6 * k + 4]
+            c5 -= x * B[6 * k + 5]
+        C[i], C[i + 1], C[i + 2], C[i + 3], C[i + 4], C[i + 5] = c0, c1, c2, c3, c4, c5
+
+
+@kernel(apart=True)
+def factor_free(plan: Plan, parts: Parts) -> bool:
+    """`factor_tree` of free bodies: own blocks become inverses, those of later bodies with earlier ones A_ji D^-1."""
+    T = np.empty(36)
+    for k in range(plan.order.shape[0]):
+        i, first, last = plan.order[k], plan.begins[k], plan.begins[k + 1]
+        D = parts.own[i]
+        if not invert_block(D):
+            return False
+        for e in range(first, last):
+            L = parts.pair[2 * e + 1]
+            for c in range(36):
+                T[c] = 0.0
+            subtract_product(T, L, D)
+            for c in range(36):
+                L[c] = -T[c]
+        for e in range(first, last):
+            j = plan.later[e]
+            L = parts.pair[2 * e + 1]
+            for g in range(first, last):
+                A = parts.own[j] if g == e else parts.pair[plan.slot[j, plan.later[g]]]
+                subtract_product(A, L, parts.pair[2 * g])
+    return True
+
+
+@kernel(inline=True)
+def subtract_times(y: np.ndarray, A: np.ndarray, x: np.ndarray) -> None:
+    """y -= A x, 6 x 6 and 6."""
+    for i in range(6):
+        total = 0.0
+        for k in range(6):
+            total += A[6 * i + k] * x[k]
+        y[i] -= total
+
+
+@kernel(apart=True)
+def solve_free(plan: Plan, factors: Parts, wrench: np.ndarray, v: np.ndarray) -> None:
+    """`solve_tree` of free bodies; the wrenches (m, 6) are used up."""
+    for k in range(plan.order.shape[0]):
+        i = plan.order[k]
+        for e in range(plan.begins[k], plan.begins[k + 1]):
+            j = plan.later[e]
+            subtract_times(wrench[j], factors.pair[2 * e + 1], wrench[i])
+    for k in range(plan.order.shape[0] - 1, -1, -1):
+        i = plan.order[k]
+        for e in range(plan.begins[k], plan.begins[k + 1]):
+            j = plan.later[e]
+            subtract_times(wrench[i], factors.pair[2 * e], v[j])
+        for c in range(6):
+            v[i, c] = 0.0
+        subtract_times(v[i], factors.own[i], wrench[i])
+        for c in range(6):
+            v[i, c] = -v[i, c]
+
+
+@kernel
+def factor_matrix(problem: TreeProblem, plan: Plan, parts: Parts) -> bool:
+    """Replace the blocks of a matrix by its factors; False where it is singular."""
+    return factor_free(plan, parts) if is_free(problem) else factor_tree(problem.tree, plan, parts)
+
+
+@kernel
+def solve_matrix(problem: TreeProblem, plan: Plan, factors: Parts, wrench: np.ndarray, v: np.ndarray) -> None:
+    """Twists v of the bodies from wrenches (m, 6), which are used up, with the factors of a matrix."""
+    if is_free(problem):
+        solve_free(plan, factors, wrench, v)
+    else:
+        solve_tree(problem.tree, plan, factors, wrench, v)
 
 
 @kernel

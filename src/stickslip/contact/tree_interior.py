@@ -1,6 +1,10 @@
 """Interior point method on base twists and joint rates: a start for Newton where impulses have to move far.
 
-Contacts as in `velocity_interior`.  A row has up to two pairs of numbers that are positive and whose product falls to
+Contacts as in `tree_cones`.  The problem is not monotone, and with theta = 1 steps may become short: then theta is
+halved.  The matrix has the blocks of Newton's.  Rounding ends it at r^ . w of 1e-11 of the velocities and impulses,
+where the laws hold to some 1e-5 at contacts between two states: the rest is Newton's.
+
+A row has up to two pairs of numbers that are positive and whose product falls to
 zero: (z - low, w_low) and (high - z, w_high), with w = w_low - w_high.  Eliminated, they leave dz = k - K J dV with
 
     K = 1 / (w_low / (z - low) + w_high / (high - z) + soft).
@@ -15,15 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stickslip.contact.tree_blocks import Plan, assemble_tree, factor_tree, solve_tree
-from stickslip.contact.tree_newton import LOOP_ALPHA, TreeRoom, TreeRules, measure_tree, tree_velocities
-from stickslip.contact.tree_problem import TreeMotion, TreeProblem, add_momentum, add_row, row_speed
-from stickslip.contact.velocity_interior import (
-    FULL,
-    INSIDE,
-    LEAST_MU,
-    LEAST_SPEED,
-    SHORT,
+from stickslip.contact.constants import FULL, INSIDE, LEAST_MU, LEAST_SPEED, LOOP_ALPHA, SHORT
+from stickslip.contact.tree_blocks import Plan, assemble_tree, factor_matrix, solve_matrix
+from stickslip.contact.tree_cones import (
     Cones,
     aim,
     cone_room,
@@ -33,7 +31,17 @@ from stickslip.contact.velocity_interior import (
     scaled_velocities,
     step_length,
 )
-from stickslip.contact.velocity_problem import add_impulse, apply_frame, relative_velocity
+from stickslip.contact.tree_newton import TreeRoom, TreeRules, measure_tree, tree_velocities
+from stickslip.contact.tree_problem import (
+    TreeMotion,
+    TreeProblem,
+    add_impulse,
+    add_momentum,
+    add_row,
+    apply_frame,
+    relative_velocity,
+    row_speed,
+)
 from stickslip.jit import kernel
 
 
@@ -193,7 +201,7 @@ def tree_direction(problem: TreeProblem, plan: Plan, cones: Cones, sides: Sides,
             x -= sides.x_down[i] / sides.down[i]
         sides.dz[i] = room.row_K[i] * x
         add_row(rows, i, sides.dz[i], room.wrench)
-    solve_tree(problem.tree, plan, room.parts, room.wrench, room.dv)
+    solve_matrix(problem, plan, room.parts, room.wrench, room.dv)
     for i in range(cones.r.shape[0]):
         u, w, K, k, mu = cones.u[i], cones.w[i], room.K[i], cones.k[i], max(contacts.mu[i], LEAST_MU)
         x, y, z = relative_velocity(contacts, i, room.dv)
@@ -262,7 +270,7 @@ def interior_tree_step(
     mean = total / max(1.0, float(n + count))
     tree_imbalance(problem, cones, sides)
     assemble_tree(problem, plan, room.K, room.loaded, room.row_K, room.parts)
-    if not factor_tree(problem.tree, plan, room.parts):
+    if not factor_matrix(problem, plan, room.parts):
         return -1.0
     aim(cones, 0.0, False)
     aim_rows(sides, 0.0, False)

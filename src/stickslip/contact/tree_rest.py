@@ -20,7 +20,15 @@ import math
 import numpy as np
 
 from stickslip.contact.tree_blocks import Plan
-from stickslip.contact.tree_newton import TreeRoom, TreeRules, linearise_rows, measure_tree, newton_tree, tree_step
+from stickslip.contact.tree_newton import (
+    TreeRoom,
+    TreeRules,
+    linearise_rows,
+    measure_tree,
+    newton_tree,
+    plain_rules,
+    tree_step,
+)
 from stickslip.contact.tree_problem import TreeMotion, TreeProblem, copy_tree_motion
 from stickslip.jit import kernel
 
@@ -122,7 +130,7 @@ def to_rest(
 ) -> None:
     """Take the impulses of a motion to those of the associated law with a share of the friction, of least norm."""
     contacts, r, trial = problem.contacts, motion.contacts.r, room.trial
-    rules, least = TreeRules(dim, 0.0, STEPS, ROW_ALPHA, 0.0, 0.0, 0.0), contacts.size[0]
+    rules, least = plain_rules(dim, 0.0, STEPS, ROW_ALPHA, 0.0), contacts.size[0]
     for i in range(r.shape[0]):
         least = min(least, contacts.size[i])
     soft = FIRST * least

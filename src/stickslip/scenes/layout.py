@@ -63,6 +63,7 @@ GEOM = np.dtype(
         ("extent", float, (4,)),  # (g, 4): radius, half length of a capsule; spacings of a field; 1 in the plane
         ("table", np.int64, (6,)),  # (g, 6) ranges in the tables of hulls or polygons
         ("bound", float),  # (g,) radius of a sphere about the geometry's origin; inf for planes and fields
+        ("box", float, (3,)),  # (g, 3) half widths of a box about the origin, in its axes, that holds the geometry
         ("material", np.int64),  # (g,)
         ("large", np.bool_),  # (g,) bool: tested against all others, outside the grid
         ("world", float, (7,)),  # (g, 7) pose at the midpoint

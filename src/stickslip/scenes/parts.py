@@ -11,7 +11,7 @@ from stickslip.scenes.layout import Active, Bodies, Book, Contacts, Geoms, Mater
 
 MAX_CONTACTS, LAST_SPEED, RULE_GAIN = range(BOOK_SIZE, BOOK_SIZE + 3)
 """Numbers of the book that a Lagrangian system does not write down."""
-PAIRS_OLD, SIDE, POINTS, ACTIVE, ROWS, ISLANDS, AFRESH, CANDIDATES, PLASTIC, HELD, COUNTS = range(11)
+PAIRS_OLD, SIDE, POINTS, ACTIVE, ROWS, ISLANDS, AFRESH, CANDIDATES, PLASTIC, HELD, RESTLESS, COUNTS = range(12)
 """Counters that a scene keeps between calls: pairs in memory, which side is new, contact points, ..."""
 
 

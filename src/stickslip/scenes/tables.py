@@ -141,10 +141,15 @@ class _Meshes:
         )
 
 
+def _box(piece: Piece) -> np.ndarray:
+    """Half widths (3,) of a box about the origin of a piece that holds it, in the axes of the piece."""
+    return np.full(3, piece.bound) if piece.mesh is None else np.abs(piece.mesh.vertices).max(axis=0)
+
+
 def geom_tables(scene: Scene, materials: list[int]) -> tuple[layout.Geoms, layout.Shapes]:
     """Geometries, and their shapes: meshes of hulls and polygons, heights of fields."""
     meshes, heights = _Meshes(), [np.zeros(0)]
-    rows: list[tuple[int, int, np.ndarray, tuple[float, ...], list[int], float]] = []
+    rows: list[tuple[int, int, np.ndarray, tuple[float, ...], list[int], float, np.ndarray]] = []
     shared: dict[int, list[tuple[Piece, list[int]]]] = {}  # bodies of one shape object share its mesh
     for body in scene.bodies:
         if id(body.shape) not in shared:
@@ -161,7 +166,7 @@ def geom_tables(scene: Scene, materials: list[int]) -> tuple[layout.Geoms, layou
         for piece, table in shared[id(body.shape)]:
             size: tuple[float, ...] = (*piece.size, float(scene.dim == 2), 0.0)
             pose = np.array([*(piece.offset - body.centre), *piece.turn])
-            rows.append((KINDS.index(piece.kind), body.number, pose, size, table, piece.bound))
+            rows.append((KINDS.index(piece.kind), body.number, pose, size, table, piece.bound, _box(piece)))
     n = len(rows)
     bound = np.array([row[5] for row in rows])
     finite = bound[np.isfinite(bound)]
@@ -175,6 +180,7 @@ def geom_tables(scene: Scene, materials: list[int]) -> tuple[layout.Geoms, layou
         extent=np.array([row[3] for row in rows]).reshape(n, 4),
         table=np.array([row[4] for row in rows], np.int64).reshape(n, 6),
         bound=bound,
+        box=np.array([row[6] for row in rows]).reshape(n, 3),
         material=np.array([materials[row[1]] for row in rows], np.int64),
         large=~(bound <= LARGE * middle),
     )

@@ -15,7 +15,7 @@ import numpy as np
 from stickslip.jit import kernel
 from stickslip.scenes.collision.round import add_point, nearest_of_segments
 from stickslip.scenes.layout import MAX_POINTS, ZERO, Hulls, Room
-from stickslip.scenes.rotation import rotate, to_world
+from stickslip.scenes.rotation import rotate, rotate_back, to_world
 
 PREFERENCE = 1e-7  # of the size: separation by which an axis must be better to be taken instead of a preferred one
 ALIGNED = 0.995  # cosine of the angle between the common normal of two edges and the normal of a face taken instead
@@ -118,6 +118,15 @@ def spread(room: Room, count: int) -> int:
             room.gaps[kept] = room.gaps[k]
             kept += 1
     return kept
+
+
+@kernel
+def box_above(pose: np.ndarray, box: np.ndarray, plane: np.ndarray, margin: float) -> bool:
+    """Whether a box with the half widths `box` lies farther than `margin` above a half-space."""
+    a, b, c = rotate(plane, 0.0, 0.0, 1.0)
+    height = a * (pose[0] - plane[0]) + b * (pose[1] - plane[1]) + c * (pose[2] - plane[2])
+    a, b, c = rotate_back(pose, a, b, c)
+    return height - abs(a) * box[0] - abs(b) * box[1] - abs(c) * box[2] > margin
 
 
 @kernel

@@ -29,6 +29,40 @@ def place_about(bodies: Bodies, geoms: Geoms, i: int, holder: int, pose: np.ndar
         pose[k] = geoms.world[i, k]
 
 
+@kernel(apart=True)
+def boxes_apart(p: np.ndarray, a: np.ndarray, q: np.ndarray, b: np.ndarray, margin: float) -> bool:
+    """Whether two boxes, with poses p, q and half widths a, b, are farther apart than `margin` along one of their axes.
+
+    Most pairs whose spheres meet, like neighbours in a robot, end here: corners are placed for the others alone.
+    """
+    x, y, z = q[0] - p[0], q[1] - p[1], q[2] - p[2]
+    d, e, f = rotate_back(q, x, y, z)
+    x, y, z = rotate_back(p, x, y, z)
+    d, e, f = abs(d) - b[0] - margin, abs(e) - b[1] - margin, abs(f) - b[2] - margin
+    if max(abs(x) - a[0], abs(y) - a[1], abs(z) - a[2]) <= margin and max(d, e, f) <= 0.0:
+        return False  # the centre of each lies within the other
+    x, y, z = abs(x) - a[0] - margin, abs(y) - a[1] - margin, abs(z) - a[2] - margin
+    w, i, j, k = p[3], -p[4], -p[5], -p[6]  # the turn from the axes of q to those of p
+    s, t, u, v = q[3], q[4], q[5], q[6]
+    s, t, u, v = (
+        w * s - i * t - j * u - k * v,
+        w * t + i * s + j * v - k * u,
+        w * u - i * v + j * s + k * t,
+        w * v + i * u - j * t + k * s,
+    )
+    xx, xy, xz = abs(1.0 - 2.0 * (u * u + v * v)), 2.0 * abs(t * u - s * v), 2.0 * abs(t * v + s * u)
+    yx, yy, yz = 2.0 * abs(t * u + s * v), abs(1.0 - 2.0 * (t * t + v * v)), 2.0 * abs(u * v - s * t)
+    zx, zy, zz = 2.0 * abs(t * v - s * u), 2.0 * abs(u * v + s * t), abs(1.0 - 2.0 * (t * t + u * u))
+    return (
+        x > xx * b[0] + xy * b[1] + xz * b[2]
+        or y > yx * b[0] + yy * b[1] + yz * b[2]
+        or z > zx * b[0] + zy * b[1] + zz * b[2]
+        or d > xx * a[0] + yx * a[1] + zx * a[2]
+        or e > xy * a[0] + yy * a[1] + zy * a[2]
+        or f > xz * a[0] + yz * a[1] + zz * a[2]
+    )
+
+
 @kernel
 def points_of_pair(
     bodies: Bodies, geoms: Geoms, shapes: Shapes, room: Room, i: int, j: int, holder: int, margin: float
@@ -39,6 +73,8 @@ def points_of_pair(
         return 0
     place_about(bodies, geoms, i, holder, room.pose[0])
     place_about(bodies, geoms, j, holder, room.pose[1])
+    if geoms.kind[j] == HULL and boxes_apart(room.pose[0], geoms.box[i], room.pose[1], geoms.box[j], margin):
+        return 0
     return call_address(code, ZERO, shapes, geoms, room, i, j, margin)
 
 
@@ -153,6 +189,25 @@ def inherit(
             new.impulse[t, i] = old.impulse[chosen, i] / sharing if chosen >= 0 else 0.0
 
 
+@kernel
+def take_points(
+    bodies: Bodies, room: Room, i: int, j: int, a: int, b: int, new: Contacts, total: int, count: int
+) -> None:
+    """Append the points that `points_of_pair` found between geometries i, j of bodies a, b; none carries anything."""
+    holder = a if bodies.kind[a] == MOVING else b
+    for k in range(count):
+        t = total + k
+        new.a[t], new.b[t] = a, b
+        new.pair[t, 0], new.pair[t, 1] = i, j
+        new.gap[t] = room.gaps[k]
+        x, y, z = room.points[k, 0], room.points[k, 1], room.points[k, 2]
+        new.point[t, 0], new.point[t, 1], new.point[t, 2] = x, y, z
+        for m in range(3):
+            new.normal[t, m] = room.normals[k, m]
+        new.local[t, 0], new.local[t, 1], new.local[t, 2] = rotate_back(bodies.mid[holder], x, y, z)
+        new.impulse[t, 0], new.impulse[t, 1], new.impulse[t, 2] = 0.0, 0.0, 0.0
+
+
 @kernel(apart=True)
 def contact_points(
     bodies: Bodies, geoms: Geoms, shapes: Shapes, room: Room, candidates: np.ndarray, n_candidates: int,
@@ -186,34 +241,13 @@ def contact_points(
                 continue
             if total + count > new.gap.shape[0] or pairs >= new_pairs.entry.key.shape[0]:
                 return FULL
-            for k in range(count):
-                t = total + k
-                new.a[t], new.b[t] = a, b
-                new.pair[t, 0], new.pair[t, 1] = i, j
-                new.gap[t] = room.gaps[k]
-                x, y, z = room.points[k, 0], room.points[k, 1], room.points[k, 2]
-                new.point[t, 0], new.point[t, 1], new.point[t, 2] = x, y, z
-                for m in range(3):
-                    new.normal[t, m] = room.normals[k, m]
-                new.local[t, 0], new.local[t, 1], new.local[t, 2] = rotate_back(bodies.mid[holder], x, y, z)
-                new.impulse[t, 0], new.impulse[t, 1], new.impulse[t, 2] = 0.0, 0.0, 0.0
+            take_points(bodies, room, i, j, a, b, new, total, count)
             if before >= 0:
                 first, known = old_pairs.entry.first[before], old_pairs.entry.count[before]
                 pose, size = old_pairs.entry.pose[before], min(geoms.bound[i], geoms.bound[j])
                 mine, its = (pose[:7], pose[7:14]) if holder == a else (pose[7:14], pose[:7])
-                inherit(
-                    new,
-                    total,
-                    count,
-                    bodies.mid[holder],
-                    bodies.mid[a + b - holder],
-                    old,
-                    first,
-                    known,
-                    mine,
-                    its,
-                    size,
-                )
+                there = bodies.mid[a + b - holder]
+                inherit(new, total, count, bodies.mid[holder], there, old, first, known, mine, its, size)
             for k in range(7):
                 new_pairs.entry.pose[pairs, k] = bodies.mid[a, k]
                 new_pairs.entry.pose[pairs, 7 + k] = bodies.mid[b, k]

@@ -11,7 +11,7 @@ import numpy as np
 from stickslip.jit import entry
 from stickslip.scenes.collision.capsule import ball_hull, ball_polygon, capsule_hull, capsule_polygon
 from stickslip.scenes.collision.field import ball_field, capsule_on_field, hull_on_field
-from stickslip.scenes.collision.flat import hull_pair, polygon_pair, shape_plane
+from stickslip.scenes.collision.flat import box_above, hull_pair, polygon_pair, shape_plane
 from stickslip.scenes.collision.round import ball_capsule, ball_plane, balls, capsule_plane, capsules
 from stickslip.scenes.layout import CAPSULE, FIELD, HULL, PLANE, POLYGON, SPHERE, ZERO, Geoms, Room, Shapes
 from stickslip.scenes.rotation import to_body
@@ -67,6 +67,8 @@ def hull_hull(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: 
 
 @entry
 def hull_plane(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
+    if box_above(room.pose[0], geoms.box[i], room.pose[1], margin):
+        return 0
     return shape_plane(shapes.hulls, room, geoms.table[i], room.pose[0], room.pose[1], margin)
 
 

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from stickslip.contact.velocity_ladder import solve_velocities
-from stickslip.contact.velocity_problem import OUTSIDE, VelocityProblem, motion_room, relative_velocity
+from stickslip.contact.pool import Pool, numbers, pool_of, table, whole_numbers, zero_table
+from stickslip.contact.tree_blocks import find_plan
+from stickslip.contact.tree_ladder import solve_free_laws
+from stickslip.contact.tree_newton import tree_room
+from stickslip.contact.tree_problem import (
+    OUTSIDE,
+    Rows,
+    Tree,
+    TreeProblem,
+    VelocityProblem,
+    motion_from,
+    relative_velocity,
+)
 from stickslip.jit import kernel
 from stickslip.scenes.islands.problem import contact_velocity
 from stickslip.scenes.layout import MOVING, ROWS_PER_JOINT, Active, Bodies, Contacts, Options
@@ -86,8 +99,8 @@ def load_body(bodies: Bodies, body: int, dim: int, problem: VelocityProblem, j: 
 @kernel
 def load_contact(
     bodies: Bodies, contacts: Contacts, active: Active, i: int, place: np.ndarray, problem: VelocityProblem, m: int
-) -> float:
-    """Write contact m of a problem: active contact i; returns its velocity without impulses, as `island_residual`."""
+) -> None:
+    """Write contact m of a problem: active contact i."""
     c = active.contact[i]
     a, b = contacts.a[c], contacts.b[c]
     p, q = place[a] if bodies.kind[a] == MOVING else OUTSIDE, place[b] if bodies.kind[b] == MOVING else OUTSIDE
@@ -97,55 +110,78 @@ def load_contact(
     for k in range(3):
         problem.arm_a[m, k], problem.arm_b[m, k] = active.arm_a[i, k], active.arm_b[i, k]
         problem.bias[m, k] = active.bias[i, k]
-    v0, v1, v2 = contact_velocity(active, i, bodies, bodies.free, a, b)
     if p == OUTSIDE or q == OUTSIDE:  # the velocity of a driven body, as that of both less that of the free one
+        v0, v1, v2 = contact_velocity(active, i, bodies, bodies.free, a, b)
         x, y, z = relative_velocity(problem, m, problem.free)
         problem.bias[m, 0] += v0 - x
         problem.bias[m, 1] += v1 - y
         problem.bias[m, 2] += v2 - z
-    return abs(v0) + abs(v1) + abs(v2) + abs(active.bias[i, 0] - active.beyond[i, 0])
 
 
 @kernel
-def load_problem(island: Island, dim: int, place: np.ndarray, body: np.ndarray, problem: VelocityProblem) -> float:
-    """Write the contact problem of an island; returns the largest velocity in it without impulses [m/s].
-
-    body (m,): numbers of its bodies in the scene.
-    """
+def load_problem(island: Island, dim: int, place: np.ndarray, body: np.ndarray, problem: VelocityProblem) -> None:
+    """Write the contact problem of an island; body (m,): numbers of its bodies in the scene."""
     bodies, contacts, active, order, first, last, _, _, _, _ = island
-    scale = 0.0
     for j in range(body.shape[0]):
         load_body(bodies, body[j], dim, problem, j)
     for k in range(last - first):
-        scale = max(scale, load_contact(bodies, contacts, active, order[first + k], place, problem, k))
-    return scale
+        load_contact(bodies, contacts, active, order[first + k], place, problem, k)
+
+
+@kernel
+def contact_room(pool: Pool, n: int, m: int) -> Any:
+    """Room for n contacts between m bodies."""
+    return VelocityProblem(
+        whole_numbers(pool, n), whole_numbers(pool, n), table(pool, n, 9), table(pool, n, 3), table(pool, n, 3),
+        table(pool, n, 3), numbers(pool, n), numbers(pool, n), numbers(pool, m), zero_table(pool, m, 9),
+        numbers(pool, m), table(pool, m, 9), table(pool, m, 6),
+    )  # fmt: skip
+
+
+@kernel
+def row_room(pool: Pool, k: int) -> Any:
+    """Room for k rows."""
+    return Rows(
+        whole_numbers(pool, k), whole_numbers(pool, k), table(pool, k, 9), numbers(pool, k), numbers(pool, k),
+        numbers(pool, k), numbers(pool, k), numbers(pool, k), numbers(pool, k), numbers(pool, k),
+    )  # fmt: skip
+
+
+@kernel
+def joint_room(pool: Pool, m: int) -> Any:
+    """Room for the joints of m bodies."""
+    return Tree(
+        whole_numbers(pool, m), zero_table(pool, m, 3), whole_numbers(pool, m), zero_table(pool, m, 36),
+        zero_table(pool, m, 6),
+    )  # fmt: skip
 
 
 @kernel(apart=True)
-def solve_free_bodies(island: Island, options: Options, place: np.ndarray) -> int:
-    """Improve the impulses of an island without joints; returns the stage of `velocity_ladder` that ended it.
+def solve_free_bodies(island: Island, options: Options, scale: float, place: np.ndarray) -> int:
+    """Improve the impulses of an island without joints; returns the stage of `tree_ladder` that ended it.
 
     0: nothing was done, because sweeps of the host are faster.
-    place (bodies,): room.
+    scale: the largest velocity in the island [m/s]; place (bodies,): room.
     """
     active, order, first, dim, n = island.active, island.order, island.first, options.dim, island.last - island.first
     m = number_bodies(island, place)
     if n > MATRIX_CONTACTS and n < FLAT * m:
         return 0
-    problem = VelocityProblem(
-        np.empty(n, np.int64), np.empty(n, np.int64), np.empty((n, 9)), np.empty((n, 3)), np.empty((n, 3)),
-        np.empty((n, 3)), np.empty(n), np.empty(n), np.empty(m), np.zeros((m, 9)), np.empty(m), np.empty((m, 9)),
-        np.empty((m, 6)),
-    )  # fmt: skip
-    body = np.empty(m, np.int64)
+    pool = pool_of(62 * n + 110 * m, 3 * n + 9 * m + 2, n + m)
+    contacts, body, parent = contact_room(pool, n, m), whole_numbers(pool, m), whole_numbers(pool, m)
+    for j in range(m):
+        parent[j] = OUTSIDE
     number_back(island, place, body)
-    scale = load_problem(island, dim, place, body, problem)
-    motion = motion_room(n, m)
+    load_problem(island, dim, place, body, contacts)
+    problem = TreeProblem(contacts, contacts.size, row_room(pool, 0), joint_room(pool, 0))
+    plan, pairs = find_plan(contacts, problem.rows, parent, pool)
+    pair = np.empty((pairs, 36))
+    room, motion = tree_room(problem, pair, pool), motion_from(pool, n, 0, m)
     for k in range(n):
         for j in range(dim):
-            motion.r[k, j] = active.r[order[first + k], j]
-    _, stage = solve_velocities(problem, motion, options.tol, scale, dim)
+            motion.contacts.r[k, j] = active.r[order[first + k], j]
+    _, stage = solve_free_laws(problem, plan, motion, room, options.tol, scale, dim)
     for k in range(n):
         for j in range(dim):
-            active.r[order[first + k], j] = motion.r[k, j]
+            active.r[order[first + k], j] = motion.contacts.r[k, j]
     return stage

@@ -16,10 +16,10 @@ import numpy as np
 from stickslip.contact.blocks import Coupled, diagonal_blocks
 from stickslip.contact.gauss_seidel import Asked, accelerated_sweeps, new_anderson
 from stickslip.contact.residual import plain_gauge
-from stickslip.contact.velocity_problem import disc_defect
+from stickslip.contact.tree_problem import disc_defect
 from stickslip.jit import entry, kernel
 from stickslip.projections import worse
-from stickslip.scenes.islands.joint_rows import apply_row, row_velocity
+from stickslip.scenes.islands.joint_rows import add_pull, apply_pull, row_velocity
 from stickslip.scenes.islands.newton import quiet_newton
 from stickslip.scenes.islands.problem import apply_contact, contact_velocity, side_product
 from stickslip.scenes.islands.pyramid import polygon_support, project_polygon, project_pyramid
@@ -93,29 +93,35 @@ def end_velocities(
     island: Island, dim: int,
 ) -> None:  # fmt: skip
     """u_E = u_free + M^-1 W Lambda of the bodies of one island."""
-    bodies, contacts, active, order, first, last, joints, rows, row_first, row_last = island
-    for m in range(first, last):
+    bodies, contacts, active, order, first, last_contact, joints, rows, row_first, row_last = island
+    for m in range(first, last_contact):
         c = active.contact[order[m]]
         for k in range(6):
             bodies.end[contacts.a[c], k] = bodies.free[contacts.a[c], k]
             bodies.end[contacts.b[c], k] = bodies.free[contacts.b[c], k]
     if joints is not None:
+        last = -1
         for m in range(row_first, row_last):
             j = rows[m] // ROWS_PER_JOINT
-            for k in range(6):
-                bodies.end[joints.link.a[j], k] = bodies.free[joints.link.a[j], k]
-                bodies.end[joints.link.b[j], k] = bodies.free[joints.link.b[j], k]
-    for m in range(first, last):
+            if j != last:
+                for k in range(6):
+                    bodies.end[joints.link.a[j], k] = bodies.free[joints.link.a[j], k]
+                    bodies.end[joints.link.b[j], k] = bodies.free[joints.link.b[j], k]
+            last = j
+    for m in range(first, last_contact):
         i = order[m]
         c = active.contact[i]
         if active.r[i, 0] != 0.0:
             apply_contact(active, i, bodies, contacts.a[c], contacts.b[c], dim)
     if joints is not None:
+        pull = np.zeros(9)
         for m in range(row_first, row_last):
             j = rows[m] // ROWS_PER_JOINT
-            apply_row(
-                joints, rows[m], joints.row.impulse[rows[m]], bodies, bodies.end, joints.link.a[j], joints.link.b[j]
-            )
+            add_pull(joints, rows[m], pull)
+            if m + 1 == row_last or rows[m + 1] // ROWS_PER_JOINT != j:
+                apply_pull(pull, bodies, bodies.end, joints.link.a[j], joints.link.b[j])
+                for k in range(9):
+                    pull[k] = 0.0
 
 
 @entry
@@ -132,60 +138,107 @@ def contact_defects(
         out[m - first] = contact_defect(active, i, u0 + bias[0], u1 + bias[1], u2 + bias[2], dim, edges)
 
 
-@entry(apart=True)
-def island_residual(
-    island: Island, dim: int, edges: int, grains: float,
-) -> float:  # fmt: skip
-    """Worst violation of the laws in an island, relative to the velocities in it (without impulses, and asked for).
+@kernel(apart=True)
+def island_scale(island: Island, grains: float) -> float:
+    """The largest velocity in an island, without impulses and asked for [m/s].
 
     None of these velocities is one that was found: a solution that runs away must not be measured by itself.
-    What rounding explains (of the velocities of bodies that move together, and of those that large impulses make: heavy
-    on light) counts for at most ROUNDED.  grains: GRAINS where the island has been solved, 0 where that is to be
-    decided.
+    grains: GRAINS where the island has been solved, 0 where that is to be decided.
     """
     bodies, contacts, active, order, first, last, joints, rows, row_first, row_last = island
-    worst, scale, loads, pulls, speed = 0.0, 0.0, 0.0, 0.0, 0.0
+    scale = 0.0
     for m in range(first, last):
         i = order[m]
         c = active.contact[i]
-        a, b, bias = contacts.a[c], contacts.b[c], active.bias[i]
-        u0, u1, u2 = contact_velocity(active, i, bodies, bodies.end, a, b)
-        v0, v1, v2 = contact_velocity(active, i, bodies, bodies.free, a, b)
-        scale = max(scale, abs(v0) + abs(v1) + abs(v2) + abs(bias[0] - active.beyond[i, 0]))
+        v0, v1, v2 = contact_velocity(active, i, bodies, bodies.free, contacts.a[c], contacts.b[c])
+        scale = max(scale, abs(v0) + abs(v1) + abs(v2) + abs(active.bias[i, 0] - active.beyond[i, 0]))
+    if joints is not None:
+        link, a, b = -1, -1, -1
+        for m in range(row_first, row_last):
+            s = rows[m]
+            j = s // ROWS_PER_JOINT
+            if j != link:
+                link, a, b = j, joints.link.a[j], joints.link.b[j]
+                # rounding of the velocities that the rows are differences of
+                for k in range(3):
+                    scale = max(scale, 1e-3 * (abs(bodies.free[a, k]) + abs(bodies.free[b, k])))
+            free, before = row_velocity(joints, s, bodies.free, a, b), row_velocity(joints, s, bodies.vel, a, b)
+            scale = max(scale, max(abs(free), abs(before)) + joints.row.asked[s])
+            # and of the positions in g / dt: redundant rows differ by it
+            scale = max(scale, grains * joints.row.grain[s])
+    return scale
+
+
+@kernel(apart=True)
+def island_rounding(island: Island, scale: float) -> float:
+    """What rounding explains of the violations in an island [m/s].
+
+    Of the velocities of bodies that move together, and of those that large impulses make: heavy on light.
+    """
+    bodies, contacts, active, order, first, last, joints, rows, row_first, row_last = island
+    loads, pulls, speed = 0.0, 0.0, 0.0
+    for m in range(first, last):
+        i = order[m]
+        c = active.contact[i]
         loads = max(loads, active.mobility[i] * active.r[i, 0])
         for k in range(3):
-            speed = max(speed, max(abs(bodies.free[a, k]), abs(bodies.free[b, k])))
-        defect = contact_defect(active, i, u0 + bias[0], u1 + bias[1], u2 + bias[2], dim, edges)
-        worst = worse(worst, defect)
+            speed = max(speed, max(abs(bodies.free[contacts.a[c], k]), abs(bodies.free[contacts.b[c], k])))
     if joints is not None:
         link, light, pull = -1, 0.0, 0.0
         for m in range(row_first, row_last):
             s = rows[m]
             j = s // ROWS_PER_JOINT
-            a, b, x, d = joints.link.a[j], joints.link.b[j], joints.row.impulse[s], row_size(joints, s, bodies)
             # Rows of one joint move one another: |W_rs x_s| <= sqrt(W_rr) sqrt(W_ss) |x_s|.  Friction in a hinge turns
             # a near point mass, which is turned back by a pull that hardly moves its own row.
             if j != link:
                 link, light, pull = j, 0.0, 0.0
             if joints.row.low[s] == -np.inf and joints.row.high[s] == np.inf:
-                light, pull = max(light, math.sqrt(d)), max(pull, math.sqrt(d) * abs(x))
+                root = math.sqrt(row_size(joints, s, bodies))
+                light, pull = max(light, root), max(pull, root * abs(joints.row.impulse[s]))
                 pulls = max(pulls, light * pull)
-            w = row_velocity(joints, s, bodies.end, a, b) + joints.row.soft[s] * x - joints.row.target[s]
-            free = row_velocity(joints, s, bodies.free, a, b)
-            before = row_velocity(joints, s, bodies.vel, a, b)
-            scale = max(scale, max(abs(free), abs(before)) + joints.row.asked[s])
-            # rounding of the velocities that the row is a difference of
-            for k in range(3):
-                scale = max(scale, 1e-3 * (abs(bodies.free[a, k]) + abs(bodies.free[b, k])))
-            scale = max(
-                scale, grains * joints.row.grain[s]
-            )  # and of the positions in g / dt: redundant rows differ by it
-            defect = d * abs(x - min(joints.row.high[s], max(joints.row.low[s], x - w / d))) if d > 0.0 else 0.0
-            worst = worse(worst, defect)
-    residual = worst / scale if scale > NOTHING else worst
     rounding = max(min(LOAD_ROUNDING * loads, MOST_ROUNDING * scale), SPEED_ROUNDING * speed)
-    rounding = max(rounding, min(LOAD_ROUNDING * pulls, MOST_JOINT_ROUNDING * scale))
+    return max(rounding, min(LOAD_ROUNDING * pulls, MOST_JOINT_ROUNDING * scale))
+
+
+@kernel
+def row_violation(island: Island, s: int, a: int, b: int) -> float:
+    """Violation of the laws of joint row s between bodies a and b, at the end velocities [m/s]."""
+    bodies, row, x = island.bodies, island.joints.row, island.joints.row.impulse[s]
+    w = row_velocity(island.joints, s, bodies.end, a, b) + row.soft[s] * x - row.target[s]
+    if row.low[s] == -np.inf and row.high[s] == np.inf:
+        return abs(w)
+    d = row_size(island.joints, s, bodies)
+    return d * abs(x - min(row.high[s], max(row.low[s], x - w / d))) if d > 0.0 else 0.0
+
+
+@kernel(apart=True)
+def judge_island(island: Island, dim: int, edges: int, scale: float, enough: float) -> float:
+    """Worst violation of the laws at the end velocities of an island, relative to its velocities `scale`.
+
+    What rounding explains counts for at most ROUNDED.  It is looked at where the violation is more than `enough`.
+    """
+    bodies, contacts, active, order, first, last, joints, rows, row_first, row_last = island
+    worst = 0.0
+    for m in range(first, last):
+        i = order[m]
+        c, bias = active.contact[i], active.bias[i]
+        u0, u1, u2 = contact_velocity(active, i, bodies, bodies.end, contacts.a[c], contacts.b[c])
+        worst = worse(worst, contact_defect(active, i, u0 + bias[0], u1 + bias[1], u2 + bias[2], dim, edges))
+    if joints is not None:
+        for m in range(row_first, row_last):
+            j = rows[m] // ROWS_PER_JOINT
+            worst = worse(worst, row_violation(island, rows[m], joints.link.a[j], joints.link.b[j]))
+    residual = worst / scale if scale > NOTHING else worst
+    if residual <= enough:
+        return residual
+    rounding = island_rounding(island, scale)
     return min(residual, ROUNDED * worst / rounding) if worst <= rounding and rounding > 0.0 else residual
+
+
+@entry
+def island_residual(island: Island, dim: int, edges: int, grains: float) -> float:
+    """Worst violation of the laws in an island, relative to the velocities in it; see `judge_island`."""
+    return judge_island(island, dim, edges, island_scale(island, grains), 0.0)
 
 
 @kernel

@@ -160,18 +160,25 @@ def row_velocity(joints: Joints, row: int, vel: np.ndarray, a: int, b: int) -> f
     return total
 
 
+@kernel(inline=True)
+def add_pull(joints: Joints, row: int, pull: np.ndarray) -> None:
+    """Add the impulse of a row to pull (9,): linear, angular on a, angular on b."""
+    d, x = joints.row.direction[row], joints.row.impulse[row]
+    for k in range(9):
+        pull[k] += x * d[k]
+
+
 @kernel
-def apply_row(joints: Joints, row: int, impulse: float, bodies: Bodies, velocities: np.ndarray, a: int, b: int) -> None:
-    """Add what the impulse of a row does to `velocities` of the bodies, (bodies, 6)."""
-    d = joints.row.direction[row]
+def apply_pull(pull: np.ndarray, bodies: Bodies, velocities: np.ndarray, a: int, b: int) -> None:
+    """Add what the impulses of a joint's rows, summed up, do to `velocities` of the bodies, (bodies, 6)."""
     for k in range(3):
-        velocities[a, k] -= bodies.inv_mass[a] * impulse * d[k]
-        velocities[b, k] += bodies.inv_mass[b] * impulse * d[k]
-    x, y, z = times(bodies.inv_inertia[a], impulse * d[3], impulse * d[4], impulse * d[5])
+        velocities[a, k] -= bodies.inv_mass[a] * pull[k]
+        velocities[b, k] += bodies.inv_mass[b] * pull[k]
+    x, y, z = times(bodies.inv_inertia[a], pull[3], pull[4], pull[5])
     velocities[a, 3] -= x
     velocities[a, 4] -= y
     velocities[a, 5] -= z
-    x, y, z = times(bodies.inv_inertia[b], impulse * d[6], impulse * d[7], impulse * d[8])
+    x, y, z = times(bodies.inv_inertia[b], pull[6], pull[7], pull[8])
     velocities[b, 3] += x
     velocities[b, 4] += y
     velocities[b, 5] += z
@@ -264,7 +271,7 @@ def passive_row(joints: Joints, j: int, bodies: Bodies, dt: float) -> None:
     s, data, a, b = j * ROWS_PER_JOINT + PASSIVE, joints.link.numbers[j], joints.link.a[j], joints.link.b[j]
     factor, given = data[ARMATURE] + dt * data[VISCOUS], dt * data[TORQUE]
     if factor == 0.0:
-        apply_row(joints, s, given, bodies, bodies.free, a, b)
+        apply_pull(given * joints.row.direction[s], bodies, bodies.free, a, b)
         return
     joints.row.used[s] = True
     joints.row.low[s], joints.row.high[s] = -np.inf, np.inf
@@ -332,32 +339,43 @@ def spring_row(joints: Joints, j: int, bodies: Bodies, length: float, dt: float,
 
 
 @kernel
-def errors_with(
-    joints: Joints, j: int, bodies: Bodies, vel: np.ndarray, planar: bool, dt: float, errors: np.ndarray
-) -> int:
-    """Position errors of joint j at the next midpoint with the velocities `vel`; returns how many there are."""
-    A, B, pose = np.empty(7), np.empty(7), np.empty(7)
-    a, b = joints.link.a[j], joints.link.b[j]
-    advance(bodies.mid[a], vel[a], dt, pose)
-    compose(pose, joints.link.frame_a[j], A)
-    advance(bodies.mid[b], vel[b], dt, pose)
-    compose(pose, joints.link.frame_b[j], B)
+def errors_at(joints: Joints, j: int, p: np.ndarray, q: np.ndarray, planar: bool, errors: np.ndarray) -> int:
+    """Position errors of joint j where its bodies have the poses p and q; returns how many there are."""
+    A, B = np.empty(7), np.empty(7)
+    compose(p, joints.link.frame_a[j], A)
+    compose(q, joints.link.frame_b[j], B)
     return joint_errors(joints.link.kind[j], planar, A, B, joints.link.numbers[j, LENGTH], errors)
 
 
 @kernel(apart=True)
 def gap_with(joints: Joints, j: int, bodies: Bodies, vel: np.ndarray, planar: bool, dt: float) -> float:
     """How far joint j is apart at the next midpoint with the velocities `vel` [m]."""
-    errors = np.empty(6)
-    count = errors_with(joints, j, bodies, vel, planar, dt, errors)
+    errors, p, q, a, b = np.empty(6), np.empty(7), np.empty(7), joints.link.a[j], joints.link.b[j]
+    advance(bodies.mid[a], vel[a], dt, p)
+    advance(bodies.mid[b], vel[b], dt, q)
+    count = errors_at(joints, j, p, q, planar, errors)
     return opening(errors, point_errors(joints.link.kind[j], planar), count, joints.link.extent[j])
 
 
 @kernel(apart=True)
-def ask_to_close(joints: Joints, j: int, bodies: Bodies, vel: np.ndarray, planar: bool, dt: float) -> None:
-    """Let the rows of joint j ask for no error at the next midpoint, linearised about the velocities `vel`."""
+def midpoints_ahead(joints: Joints, bodies: Bodies, vel: np.ndarray, dt: float, ahead: np.ndarray) -> None:
+    """Poses (bodies, 7) of the bodies that joints hold, at the next midpoint with the velocities `vel`."""
+    for i in range(ahead.shape[0]):
+        ahead[i, 3] = 2.0  # no turn has it
+    for j in range(joints.link.kind.shape[0]):
+        for i in (joints.link.a[j], joints.link.b[j]):
+            if ahead[i, 3] == 2.0:
+                advance(bodies.mid[i], vel[i], dt, ahead[i])
+
+
+@kernel
+def ask_to_close(joints: Joints, j: int, ahead: np.ndarray, vel: np.ndarray, planar: bool, dt: float) -> None:
+    """Let the rows of joint j ask for no error at the next midpoint, linearised about the velocities `vel`.
+
+    ahead: poses of the bodies there, with these velocities.
+    """
     s, errors = j * ROWS_PER_JOINT, np.empty(6)
-    count = errors_with(joints, j, bodies, vel, planar, dt, errors)
+    count = errors_at(joints, j, ahead[joints.link.a[j]], ahead[joints.link.b[j]], planar, errors)
     for k in range(count):
         joints.row.target[s + k] = row_velocity(joints, s + k, vel, joints.link.a[j], joints.link.b[j]) - errors[k] / dt
 
@@ -370,6 +388,8 @@ def joint_rows(joints: Joints, bodies: Bodies, planar: bool, dt: float, theta: f
     used, blow = 0, 0.0
     for j in range(joints.link.kind.shape[0]):
         blow = max(blow, max(bodies.stir[joints.link.a[j]], bodies.stir[joints.link.b[j]]))
+    ahead = np.empty((bodies.kind.shape[0], 7))
+    midpoints_ahead(joints, bodies, bodies.ahead, dt, ahead)
     for j in range(joints.link.kind.shape[0]):
         s, a, b = j * ROWS_PER_JOINT, joints.link.a[j], joints.link.b[j]
         for k in range(ROWS_PER_JOINT):
@@ -401,7 +421,7 @@ def joint_rows(joints: Joints, bodies: Bodies, planar: bool, dt: float, theta: f
             if kind != SPRING:
                 joints.row.grain[s + k] = GRAIN * (size if k < points else 1.0) / dt
         if kind != SPRING:
-            ask_to_close(joints, j, bodies, bodies.ahead, planar, dt)
+            ask_to_close(joints, j, ahead, bodies.ahead, planar, dt)
         for k in range(ROWS_PER_JOINT):
             if joints.row.used[s + k]:
                 used += 1

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stickslip.contact.pool import Pool, numbers, pool_of, table, truths, whole_numbers, zero_table
+from stickslip.contact.pool import Pool, numbers, pool_of, truths, whole_numbers, zero_table
 from stickslip.contact.tree_blocks import Parts, Plan, find_plan, mobility, solve_tree
 from stickslip.contact.tree_ladder import solve_tree_laws
 from stickslip.contact.tree_newton import (
@@ -28,22 +28,32 @@ from stickslip.contact.tree_newton import (
     tree_velocities,
 )
 from stickslip.contact.tree_problem import (
+    OUTSIDE,
     Rows,
     Tree,
     TreeMotion,
     TreeProblem,
+    VelocityProblem,
     add_all,
     add_momentum,
+    apply_frame,
     carry,
     clear,
     closes_loop,
     hand_down,
     motion_from,
+    relative_velocity,
 )
-from stickslip.contact.velocity_problem import OUTSIDE, VelocityProblem, relative_velocity
 from stickslip.jit import entry, kernel
-from stickslip.scenes.islands.free_bodies import load_problem, number_back, number_bodies
-from stickslip.scenes.islands.island import GRAINS, end_velocities, island_residual, row_size
+from stickslip.scenes.islands.free_bodies import (
+    contact_room,
+    joint_room,
+    load_problem,
+    number_back,
+    number_bodies,
+    row_room,
+)
+from stickslip.scenes.islands.island import GRAINS, island_scale, judge_island, row_size
 from stickslip.scenes.islands.joint_rows import (
     DISTANCE,
     FIXED,
@@ -53,6 +63,7 @@ from stickslip.scenes.islands.joint_rows import (
     SPRING,
     ask_to_close,
     gap_with,
+    midpoints_ahead,
     point_errors,
     row_velocity,
 )
@@ -62,7 +73,9 @@ from stickslip.scenes.parts import Island
 from stickslip.scenes.rotation import compose, rotate
 
 REFINEMENTS = 4  # passes along the tree that take out rounding, at most
-EXACT = 1e-15  # of the velocities: rows of joints that are wrong by less need no pass
+# Rows of joints that are wrong by less than this part of the tolerance, relative to the velocities, need no pass: with
+# contacts, whose loads wander by it (a grasp that slides off its path by 1.1e-12 m instead of 1e-12), and without.
+EXACT, ALONE = 1e-5, 1e-3
 CLOSINGS = 8  # times that joints are linearised anew in a step, at most
 DIFFER, FALLS = 1e-2, 1.0  # residual of joints that may differ by how they are linearised, and what is left of it
 LOOSE = 1e-4  # of the error at which a joint counts as apart: an error at the next midpoint that asks for it
@@ -282,8 +295,13 @@ def set_given(
 
 
 @kernel(apart=True)
-def add_reactions(joints: Joints, planar: bool, tree: Tree, links: Links, order: np.ndarray, rest: np.ndarray) -> None:
-    """Add to the impulses of joints what the momenta `rest` (m, 6) of the bodies ask for, from leaves to roots."""
+def add_reactions(
+    joints: Joints, planar: bool, tree: Tree, links: Links, order: np.ndarray, rest: np.ndarray, load: np.ndarray
+) -> None:
+    """Add to the impulses of joints what the momenta `rest` (m, 6) of the bodies ask for, from leaves to roots.
+
+    load (m, 6): the wrenches of these impulses are added.
+    """
     for e in range(order.shape[0]):
         i = order[e]
         f, p, j = rest[i], links.point[i], links.joint[i]
@@ -299,6 +317,15 @@ def add_reactions(joints: Joints, planar: bool, tree: Tree, links: Links, order:
                 d = joints.row.direction[s]
                 along = d[0] * f[0] + d[1] * f[1] + d[2] * f[2] if k < points else d[3] * x + d[4] * y + d[5] * z
                 joints.row.impulse[s] += links.sign[i] * along
+                to_first, to_second = (tree.parent[i], i) if links.sign[i] > 0.0 else (i, tree.parent[i])
+                along *= links.sign[i]
+                if to_first >= 0:
+                    for c in range(6):
+                        load[to_first, c] -= along * d[c]
+                if to_second >= 0:
+                    for c in range(3):
+                        load[to_second, c] += along * d[c]
+                        load[to_second, 3 + c] += along * d[6 + c]
         if tree.parent[i] >= 0:
             hand_down(f, tree.arm[i], rest[tree.parent[i]])
 
@@ -337,21 +364,6 @@ def load_rows(island: Island, place: np.ndarray, chosen: np.ndarray, rows: Rows)
             if place[b] < 0:
                 bias += d[k] * bodies.free[b, k] + d[6 + k] * bodies.free[b, 3 + k]
         rows.bias[i] = bias
-
-
-@kernel
-def row_scale(island: Island) -> float:
-    """Largest velocity in the rows of an island, as `island_residual` has it."""
-    bodies, joints, scale = island.bodies, island.joints, 0.0
-    for m in range(island.row_first, island.row_last):
-        s = island.rows[m]
-        j = s // ROWS_PER_JOINT
-        a, b = joints.link.a[j], joints.link.b[j]
-        free, before = row_velocity(joints, s, bodies.free, a, b), row_velocity(joints, s, bodies.vel, a, b)
-        scale = max(scale, max(abs(free), abs(before)) + joints.row.asked[s])
-        for k in range(3):
-            scale = max(scale, 1e-3 * (abs(bodies.free[a, k]) + abs(bodies.free[b, k])))
-    return scale
 
 
 @kernel
@@ -447,6 +459,16 @@ def first_contacts(c: VelocityProblem, n: int) -> Any:
     )  # fmt: skip
 
 
+@kernel
+def begin_with(island: Island, motion: TreeMotion, chosen: np.ndarray, kept: np.ndarray, dim: int) -> None:
+    """Begin a motion with the impulses that contacts and rows of an island have."""
+    for i in range(motion.contacts.r.shape[0]):
+        for c in range(dim):
+            motion.contacts.r[i, c] = island.active.r[island.order[island.first + kept[i]], c]
+    for i in range(motion.z.shape[0]):
+        motion.z[i] = island.joints.row.impulse[chosen[i]]
+
+
 @kernel(apart=True)
 def write_back(
     island: Island, problem: TreeProblem, motion: TreeMotion, links: Links, plan: Plan, room: TreeRoom,
@@ -462,14 +484,43 @@ def write_back(
     for k in range(motion.contacts.r.shape[0]):
         for c in range(dim):
             active.r[island.order[island.first + kept[k]], c] = motion.contacts.r[k, c]
-    clear(room.wrench)
-    add_all(problem, motion.contacts.r, motion.z, room.wrench)
+    clear(room.load)
+    add_all(problem, motion.contacts.r, motion.z, room.load)
     for j in range(v.shape[0]):
         for k in range(6):
             d[k] = v[j, k] - bodies.free[j, k]
-            room.wrench[j, k] = -room.wrench[j, k]
+            room.wrench[j, k] = -room.load[j, k]
         add_momentum(bodies, j, d, 1.0, room.wrench[j])
-    add_reactions(joints, dim == 2, problem.tree, links, plan.order, room.wrench)
+    add_reactions(joints, dim == 2, problem.tree, links, plan.order, room.wrench, room.load)
+
+
+@kernel
+def end_by_loads(problem: VelocityProblem, links: Links, load: np.ndarray, bodies: Bodies) -> None:
+    """u_E = u_free + M^-1 load of the bodies of a problem; load (m, 6): wrenches of all their impulses."""
+    for j in range(load.shape[0]):
+        f, u, g = load[j], bodies.end[links.body[j]], problem.free[j]
+        x, y, z = apply_frame(problem.inv_inertia[j], f[3], f[4], f[5])
+        for k in range(3):
+            u[k] = g[k] + problem.inv_mass[j] * f[k]
+        u[3], u[4], u[5] = g[3] + x, g[4] + y, g[5] + z
+
+
+@kernel
+def end_of_given(island: Island, place: np.ndarray) -> None:
+    """Bodies whose motion is given end as they move freely."""
+    bodies, contacts, active, order, first, last, joints, rows, row_first, row_last = island
+    for m in range(first, last):
+        c = active.contact[order[m]]
+        for body in (contacts.a[c], contacts.b[c]):
+            if place[body] < 0:
+                for k in range(6):
+                    bodies.end[body, k] = bodies.free[body, k]
+    for m in range(row_first, row_last):
+        j = rows[m] // ROWS_PER_JOINT
+        for body in (joints.link.a[j], joints.link.b[j]):
+            if place[body] < 0:
+                for k in range(6):
+                    bodies.end[body, k] = bodies.free[body, k]
 
 
 @kernel(apart=True)
@@ -494,8 +545,30 @@ def refine(
         for k in range(6):
             v[j, k] += tree.given[j, k]
         add_momentum(bodies, j, v[j], 1.0, room.wrench[j])
-    add_reactions(island.joints, planar, tree, links, masses.order, room.wrench)
+    add_reactions(island.joints, planar, tree, links, masses.order, room.wrench, room.load)
     return wrong
+
+
+@kernel(apart=True)
+def end_of_joined(
+    island: Island, problem: TreeProblem, links: Links, masses: Plan, room: TreeRoom, options: Options, exact: float,
+    scale: float,
+) -> float:  # fmt: skip
+    """Set the end velocities from the impulses, with joints refined down to `exact` [m/s]; returns the residual."""
+    planar, bodies, residual = options.dim == 2, problem.contacts, 0.0
+    end_by_loads(bodies, links, room.load, island.bodies)
+    if bodies.a.shape[0] + problem.rows.a.shape[0] == 0:  # then joints are all there is to judge
+        residual = judge_island(island, options.dim, options.edges, scale, exact / scale if scale > 0.0 else 0.0)
+        if residual * scale <= exact:
+            return residual
+    before = np.inf
+    for _ in range(REFINEMENTS):
+        wrong = refine(island, problem, links, masses, room, planar, exact, 0.5 * before)
+        if wrong <= exact or wrong > 0.5 * before:
+            break
+        end_by_loads(bodies, links, room.load, island.bodies)
+        before = wrong
+    return judge_island(island, options.dim, options.edges, scale, options.tol)
 
 
 @kernel
@@ -540,48 +613,39 @@ def will_come_apart(joints: Joints, bodies: Bodies, planar: bool, dt: float) -> 
 
 
 @kernel
-def ask_again(island: Island, planar: bool, dt: float, always: bool) -> bool:
-    """Linearise the joints about the end velocities where one would come apart too far, or always; whether it is so."""
-    bodies, joints, last, wide = island.bodies, island.joints, -1, always
-    for turn in range(2):
-        for k in range(island.row_first, island.row_last):
-            j = island.rows[k] // ROWS_PER_JOINT
-            if j != last and holds(joints, j):
-                if turn == 1:
-                    ask_to_close(joints, j, bodies, bodies.end, planar, dt)
-                else:
-                    limit = LOOSE * joints.link.limit[j]
-                    if widest_gap(joints, j, bodies, dt) > limit:
-                        wide = wide or gap_with(joints, j, bodies, bodies.end, planar, dt) > limit
-            last = j
-        if not wide:
-            break
-    return wide
+def comes_apart(island: Island, planar: bool, dt: float) -> bool:
+    """Whether a joint of an island would come apart too far with the end velocities."""
+    bodies, joints, last = island.bodies, island.joints, -1
+    for k in range(island.row_first, island.row_last):
+        j = island.rows[k] // ROWS_PER_JOINT
+        if j != last and holds(joints, j):
+            limit = LOOSE * joints.link.limit[j]
+            if (
+                widest_gap(joints, j, bodies, dt) > limit
+                and gap_with(joints, j, bodies, bodies.end, planar, dt) > limit
+            ):
+                return True
+        last = j
+    return False
+
+
+@kernel(apart=True)
+def ask_again(island: Island, planar: bool, dt: float) -> None:
+    """Linearise the joints of an island about the end velocities."""
+    bodies, joints, last = island.bodies, island.joints, -1
+    ahead = np.empty((bodies.kind.shape[0], 7))
+    midpoints_ahead(joints, bodies, bodies.end, dt, ahead)
+    for k in range(island.row_first, island.row_last):
+        j = island.rows[k] // ROWS_PER_JOINT
+        if j != last and holds(joints, j):
+            ask_to_close(joints, j, ahead, bodies.end, planar, dt)
+        last = j
 
 
 @kernel(inline=True)
 def joined_pool(n: int, k: int, m: int, joints: int) -> Any:
     """Memory for what `solve_joined` takes: n contacts, k rows, m bodies, and the joints of the scene."""
-    return pool_of(64 * n + 28 * k + 495 * m, 4 * n + 3 * k + 32 * m + 9, 2 * n + 2 * m + 1 + joints)
-
-
-@kernel
-def contact_room(pool: Pool, n: int, m: int) -> Any:
-    """Room for n contacts between m bodies."""
-    return VelocityProblem(
-        whole_numbers(pool, n), whole_numbers(pool, n), table(pool, n, 9), table(pool, n, 3), table(pool, n, 3),
-        table(pool, n, 3), numbers(pool, n), numbers(pool, n), numbers(pool, m), zero_table(pool, m, 9),
-        numbers(pool, m), table(pool, m, 9), table(pool, m, 6),
-    )  # fmt: skip
-
-
-@kernel
-def row_room(pool: Pool, k: int) -> Any:
-    """Room for k rows."""
-    return Rows(
-        whole_numbers(pool, k), whole_numbers(pool, k), table(pool, k, 9), numbers(pool, k), numbers(pool, k),
-        numbers(pool, k), numbers(pool, k), numbers(pool, k), numbers(pool, k), numbers(pool, k),
-    )  # fmt: skip
+    return pool_of(64 * n + 28 * k + 501 * m, 4 * n + 3 * k + 32 * m + 9, 2 * n + 2 * m + 1 + joints)
 
 
 @kernel(apart=True)
@@ -597,12 +661,10 @@ def solve_joined(island: Island, options: Options, place: np.ndarray) -> tuple[f
     contacts, mobilities = contact_room(pool, n, m), numbers(pool, n)
     links = Links(whole_numbers(pool, m), numbers(pool, m), zero_table(pool, m, 3), whole_numbers(pool, m))
     number_back(island, place, links.body)
-    scale = load_problem(island, dim, place, links.body, contacts)
-    tree = Tree(
-        whole_numbers(pool, m), zero_table(pool, m, 3), whole_numbers(pool, m), zero_table(pool, m, 36),
-        zero_table(pool, m, 6),
-    )  # fmt: skip
+    load_problem(island, dim, place, links.body, contacts)
+    tree = joint_room(pool, m)
     cut, chosen = truths(pool, joints.link.kind.shape[0]), whole_numbers(pool, most)
+    end_of_given(island, place)
     find_tree(island, place, m, tree.parent, links, cut, pool)
     k = loose_rows(island, cut, chosen)
     rows = row_room(pool, k)
@@ -619,44 +681,35 @@ def solve_joined(island: Island, options: Options, place: np.ndarray) -> tuple[f
     factor_masses(whole, masses, room)
     held, kept, order = truths(pool, n), whole_numbers(pool, n), whole_numbers(pool, m)
     grain = coarsest(island)
-    speed = max(scale, row_scale(island))
+    speed = island_scale(island, 0.0)
     limit, stage, residual = max(speed, GRAINS * grain), 0, 0.0
     for i in range(n):
         kept[i] = i
-    if set_sizes(contacts, rows, tree, plan.order, room.H, dim, held, order):
+    if n + k > 0 and set_sizes(contacts, rows, tree, plan.order, room.H, dim, held, order):
         n = drop_held(island, whole, masses, room, HELD_SPEED * limit + ASKED * asked, held, kept)
     problem = TreeProblem(first_contacts(contacts, n), whole.mobility[:n], rows, tree)
     room = first_room(room, n)
     motion = motion_from(pool, n, k, m)
-    for i in range(n):
-        for c in range(dim):
-            motion.contacts.r[i, c] = island.active.r[island.order[island.first + kept[i]], c]
-    for i in range(k):
-        motion.z[i] = joints.row.impulse[chosen[i]]
+    begin_with(island, motion, chosen, kept, dim)
     slid = numbers(pool, n)
     for i in range(n):
         slid[i] = slip_before(island.active, island.order[island.first + kept[i]])
+    exact = (EXACT if n > 0 else ALONE) * options.tol
     noise = min(NOISES * grain, options.tol * limit) if n > 0 else 0.0
     rounding = grain / speed if speed > 0.0 else 0.0
     for again in range(1 + CLOSINGS):
         _, more = solve_tree_laws(problem, plan, masses, motion, room, options.tol, limit, noise, rounding, slid, dim)
         stage = max(stage, more)
         write_back(island, problem, motion, links, plan, room, chosen, kept, dim)
-        end_velocities(island, dim)
-        before = np.inf
-        for _ in range(REFINEMENTS):
-            wrong = refine(island, problem, links, masses, room, planar, EXACT * speed, 0.5 * before)
-            if wrong <= EXACT * speed or wrong > 0.5 * before:
-                break
-            end_velocities(island, dim)
-            before = wrong
-        worst, residual = residual, island_residual(island, dim, options.edges, GRAINS)
+        worst, scale = residual, limit if again == 0 else island_scale(island, GRAINS)
+        residual = end_of_joined(island, problem, links, masses, room, options, exact * speed, scale)
         # Redundant joints that agree, linearised about other velocities than those of the end, contradict one another.
         differ = not residual <= options.tol
         if differ and (k == 0 or not residual < (DIFFER if again == 0 else FALLS * worst)):
             break
-        if again == CLOSINGS or not ask_again(island, planar, options.dt, differ):
+        if again == CLOSINGS or not (differ or comes_apart(island, planar, options.dt)):
             break
+        ask_again(island, planar, options.dt)
         load_rows(island, place, chosen, rows)
         set_given(bodies, joints, planar, tree, links, plan.order, False)
         set_rest(problem, room)

@@ -1,16 +1,18 @@
-"""Contact problems with the velocities of bodies as unknowns: matrices, Newton, interior point, ladder."""
+"""Contact problems of free bodies, with their velocities as unknowns: matrices, Newton, interior point, ladder."""
 
 import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.contact.velocity_blocks import assemble, block_room, factor, find_pattern, solve_blocks
-from stickslip.contact.velocity_interior import interior_point
-from stickslip.contact.velocity_ladder import solve_velocities
-from stickslip.contact.velocity_newton import newton, newton_room, plain_rules
-from stickslip.contact.velocity_problem import VelocityProblem, measure_motion, motion_room
-from stickslip.jit import entry
+from stickslip.contact.pool import pool_of
+from stickslip.contact.tree_blocks import assemble_tree, factor_matrix, find_plan, solve_matrix
+from stickslip.contact.tree_interior import interior_tree
+from stickslip.contact.tree_ladder import solve_free_laws
+from stickslip.contact.tree_newton import measure_tree, newton_tree, plain_rules, tree_room
+from stickslip.contact.tree_problem import TreeProblem, VelocityProblem, tree_motion_room
+from stickslip.jit import entry, kernel
 from stickslip.scenes import engine as scene_engine
+from stickslip.scenes.islands.free_bodies import joint_room, row_room
 
 
 def cross_matrix(p):
@@ -79,35 +81,52 @@ def violation(problem, r):
     )
 
 
+@kernel
+def whole(problem, pool):
+    """The problem without joints and rows, its plan, and room for it."""
+    m = problem.mass.shape[0]
+    free = TreeProblem(problem, problem.size, row_room(pool, 0), joint_room(pool, 0))
+    plan, pairs = find_plan(problem, free.rows, np.full(m, -1, np.int64), pool)
+    return free, plan, tree_room(free, np.empty((pairs, 36)), pool)
+
+
 @entry
 def solved_by_blocks(problem, K, wrench):
-    pattern = find_pattern(problem)
-    blocks, x, room = block_room(pattern), np.empty(wrench.shape), np.empty(wrench.shape)
-    assemble(problem, pattern, K, np.ones(K.shape[0], np.bool_), blocks)
-    factor(pattern, blocks)
-    solve_blocks(pattern, blocks, wrench, x, room)
+    n, m = K.shape[0], wrench.shape[0]
+    pool = pool_of(62 * n + 110 * m, 3 * n + 9 * m + 2, n + m)
+    free, plan, room = whole(problem, pool)
+    x = np.empty(wrench.shape)
+    assemble_tree(free, plan, K, np.ones(n, np.bool_), np.empty(0), room.parts)
+    factor_matrix(free, plan, room.parts)
+    solve_matrix(free, plan, room.parts, wrench.copy(), x)
     return x
 
 
 @entry
 def by_ladder(problem, r, tol):
-    motion = motion_room(r.shape[0], problem.mass.shape[0])
-    motion.r[:] = r
-    error, stage = solve_velocities(problem, motion, tol, 1.0, 3)
-    return motion.r.copy(), error, stage
+    n, m = r.shape[0], problem.mass.shape[0]
+    pool = pool_of(62 * n + 110 * m, 3 * n + 9 * m + 2, n + m)
+    free, plan, room = whole(problem, pool)
+    motion = tree_motion_room(n, 0, m)
+    motion.contacts.r[:] = r
+    error, stage = solve_free_laws(free, plan, motion, room, tol, 1.0, 3)
+    return motion.contacts.r.copy(), error, stage
 
 
 @entry
 def by_parts(problem, r, kind):
     """Impulses after the interior point method alone (1) or Newton alone (2), and their error."""
-    pattern = find_pattern(problem)
-    room, motion = newton_room(problem, pattern), motion_room(r.shape[0], problem.mass.shape[0])
-    motion.r[:] = r
+    n, m = r.shape[0], problem.mass.shape[0]
+    pool = pool_of(62 * n + 110 * m, 3 * n + 9 * m + 2, n + m)
+    free, plan, room = whole(problem, pool)
+    motion = tree_motion_room(n, 0, m)
+    motion.contacts.r[:] = r
+    rules = plain_rules(3, 1e-9, 60, 0.0, 0.0) if kind == 1 else plain_rules(3, 1e-12, 60, 1e-4, 0.0)
     if kind == 1:
-        interior_point(problem, pattern, motion, plain_rules(3, 1e-9, 60, 0.0, 0.0), room, 1.0, 1.0)
+        interior_tree(free, plan, plan, motion, rules, room, 1.0, 1.0)
     else:
-        newton(problem, pattern, motion, plain_rules(3, 1e-12, 60, 1e-4, 0.0), room)
-    return motion.r.copy(), measure_motion(problem, motion, 3)
+        newton_tree(free, plan, plan, motion, rules, room, 0.0)
+    return motion.contacts.r.copy(), measure_tree(free, plan, motion, rules, room, False)
 
 
 @pytest.mark.parametrize("seed", range(3))
