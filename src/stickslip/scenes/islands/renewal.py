@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from stickslip.jit import kernel
-from stickslip.scenes.islands.joint_rows import LIMIT, SPRING, ask_to_close, point_errors
+from stickslip.scenes.islands.joint_rows import LIMIT, SPRING, ask_to_close, midpoints_ahead, point_errors
 from stickslip.scenes.islands.problem import contact_velocity, last_impulse
 from stickslip.scenes.islands.slips import gap_beyond, slip_beyond
 from stickslip.scenes.layout import ROWS_PER_JOINT, Geoms, Options
@@ -33,7 +33,8 @@ def linearise_joints(island: Island, planar: bool, dt: float, take: bool) -> flo
     take: they ask for it from now on.
     """
     bodies, joints, largest, last = island.bodies, island.joints, 0.0, -1
-    old = np.empty(LIMIT)
+    old, ahead = np.empty(LIMIT), np.empty((bodies.kind.shape[0], 7))
+    midpoints_ahead(joints, bodies, bodies.end, dt, ahead)
     for m in range(island.row_first, island.row_last):
         j = island.rows[m] // ROWS_PER_JOINT
         if j == last or joints.link.kind[j] == SPRING:
@@ -41,7 +42,7 @@ def linearise_joints(island: Island, planar: bool, dt: float, take: bool) -> flo
         last, s = j, j * ROWS_PER_JOINT
         for k in range(LIMIT):
             old[k] = joints.row.target[s + k]
-        ask_to_close(joints, j, bodies, bodies.end, planar, dt)
+        ask_to_close(joints, j, ahead, bodies.end, planar, dt)
         points = point_errors(joints.link.kind[j], planar)
         for k in range(LIMIT):
             if joints.row.used[s + k]:
