@@ -12,7 +12,7 @@ import numpy as np
 from stickslip.checks import Array, real_number, unknown_name
 from stickslip.drawing.primitives import Drawing
 from stickslip.events.modes import out_of_contacts
-from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_constraints, check_penetration
+from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_penetration
 from stickslip.mechanisms.system import CONSTRAINT, CONTACT, System
 from stickslip.on_request import service
 from stickslip.request import Checks, Records, RunOptions
@@ -149,7 +149,6 @@ class Scenario:
         gaps = system.gap(self.q0, 0.0, system.parameter_vector(self.params))
         tolerance = options.get("penetration_tol", PENETRATION_TOLERANCE)
         check_penetration(system, gaps, tolerance, "q0", "starts")
-        check_constraints(system, gaps, tolerance, "q0", "starts")
         if self.drawing is not None:
             self.drawing(self.q0.tolist(), 0.0, self.parameters)
 

@@ -11,7 +11,6 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from stickslip import codes
 from stickslip._version import __version__
 from stickslip.checks import Array, real_number
 from stickslip.contact.planar import PlanarSolver, solver_from
@@ -22,15 +21,9 @@ from stickslip.jit.sources import sources_hash
 from stickslip.laws import ImpactLaw, Newton, law_from
 from stickslip.mechanisms.engines import Compiled, MechanismEngine, Reference
 from stickslip.mechanisms.generate import NotKernels
-from stickslip.mechanisms.inertia import Contradiction, Inertia, onto_equations, require_together
-from stickslip.mechanisms.penetration import (
-    PENETRATION_TOLERANCE,
-    check_constraints,
-    check_penetration,
-    penetration_tolerance,
-)
+from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_penetration, penetration_tolerance
 from stickslip.mechanisms.steppers.adaptive import Adaptive, AdaptiveEngine
-from stickslip.mechanisms.steppers.moreau_midpoint import consistent_velocities
+from stickslip.mechanisms.steppers.moreau_midpoint import consistent_velocities, start_on_constraints
 from stickslip.mechanisms.steppers.sliding import sticking_at_start
 from stickslip.mechanisms.steppers.stepper import Stepper
 from stickslip.mechanisms.system import System, require_system
@@ -38,7 +31,7 @@ from stickslip.request import Checks, Records, RunOptions, grouped, require_one_
 from stickslip.run.driver import Run, drive
 from stickslip.run.gain import report_gain
 from stickslip.run.options import Integrator, chosen_stepper, number_of_steps
-from stickslip.trajectory import IMPACT_COLUMNS, Trajectory
+from stickslip.trajectory import Trajectory
 
 ENGINES = ("auto", "compiled", "reference")
 _START = "q0 (`start` of a coordinate in a model file)"
@@ -114,15 +107,12 @@ def prepare(
     depth = PENETRATION_TOLERANCE if checks.penetration_tol is None else checks.penetration_tol
     tolerance = penetration_tolerance(depth)
     check_penetration(system, system.gap(q, start, p), tolerance, _START, "starts")
-    check_constraints(system, system.gap(q, start, p), tolerance, _START, "starts")
     if isinstance(method, EventDriven):
         q = method.onto_contacts(system, q, start, p)
     elif method.level == "position":
         # on position level one step would push a penetration out again, with a velocity of its depth over dt
         q = EventDriven(gap_tol=1e-15).onto_contacts(system, q, start, p)
-    first_impacts = np.zeros((0, len(IMPACT_COLUMNS)))
-    if len(system.constraints):
-        q, u, first_impacts = _on_constraints(system, start, q, u, p)
+    q, u, first_impacts = start_on_constraints(system, start, q, u, p)
     if checks.initialise:
         u, more = consistent_velocities(system, start, q, u, by, p)
         first_impacts = np.concatenate([first_impacts, more])
@@ -154,26 +144,6 @@ def prepare(
     return Run(
         system, chosen, memory, method, by.name, float(by.tol), steps, records, q, u, first_impacts, identity, notes
     )
-
-
-def _on_constraints(system: System, t: float, q: Array, u: Array, p: Array) -> tuple[Array, Array, Array]:
-    """A start on the constraints to the last digit, and the rows of impulses that bring its velocities there.
-
-    Columns of the rows as `trajectory.IMPACT_COLUMNS`.
-    """
-    try:
-        q = onto_equations(system, t, q, p)
-        inertia = Inertia.at(system, q, t, p)
-        before, size = inertia.rate(u), inertia.size(u)
-        u, Lambda = inertia.onto(u)
-        require_together(system, inertia, u, t)
-    except Contradiction as problem:
-        raise ValueError(f"{problem}; check the equations and the start.") from None
-    if np.all(np.abs(before) <= codes.HELD_ERROR * size):
-        return q, u, np.zeros((0, len(IMPACT_COLUMNS)))
-    none = np.zeros(len(Lambda))
-    columns = (np.full(len(Lambda), t), inertia.index, none, none, none, Lambda, before, inertia.rate(u))
-    return q, u, np.column_stack(columns)[Lambda != 0.0]
 
 
 def _notes(system: System, p: Array, stepper: Integrator, solver: PlanarSolver, law: ImpactLaw) -> dict[str, str]:
