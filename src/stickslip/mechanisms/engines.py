@@ -205,6 +205,9 @@ class Reference(MechanismEngine):
                 after, report = self.stepper.step(self.system, state, dt, self.solver, memory.p, self.law)
         except IterationMatrixError:
             return codes.MATRIX_INDEFINITE
+        except Contradiction as problem:
+            memory.problem_text = str(problem)
+            return codes.UNSOLVED
         except np.linalg.LinAlgError:
             return codes.MASS_INDEFINITE
         except FloatingPointError as problem:

@@ -22,6 +22,7 @@ from stickslip.jit.marks import float64, int64, part
 from stickslip.laws.slip import EARLY
 from stickslip.mechanisms.templates.contacts import AUTO_SWEEPS, gauss_seidel, local_problem
 from stickslip.mechanisms.templates.direct import by_lcp
+from stickslip.mechanisms.templates.held import runs_into
 from stickslip.mechanisms.templates.model import (
     CENTRED,
     CONSTRAINED,
@@ -97,6 +98,8 @@ def solve_contacts(m, closed):
 
     `auto`: two contacts by their branches, then sweeps, then Lemke's method.
     """
+    if CONSTRAINED and runs_into(m):
+        return False
     directions, laws, contacts, step, tol = m.directions, m.laws, m.contacts, m.step, m.run.tol
     worst = m.tally[MAX_RESIDUAL]
     residual = math.inf
