@@ -128,9 +128,9 @@ def require_free(system: System, index: np.ndarray, V_N: Array, closing: Array, 
     stuck = (kinds == CONTACT) & ~V_N.any(axis=0) & (closing < -codes.HELD_LIMIT * size)
     if stuck.any():
         first = int(np.argmax(stuck))
+        name, speed = system.contact_names[index[first]], -float(closing[first])
         raise Contradiction(
-            f"contact {system.contact_names[index[first]]!r} closes with {-float(closing[first]):.3g} m/s, and constraints "
-            "hold its normal: no impulse can stop it"
+            f"contact {name!r} closes with {speed:.3g} m/s, and constraints hold its normal: no impulse can stop it"
         )
 
 
