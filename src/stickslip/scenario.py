@@ -13,7 +13,7 @@ from stickslip import markup
 from stickslip.checks import Array, real_number, unknown_name
 from stickslip.drawing.primitives import Drawing
 from stickslip.events.modes import out_of_contacts
-from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_constraints, check_penetration
+from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_penetration
 from stickslip.mechanisms.reset import Reset
 from stickslip.mechanisms.system import CONSTRAINT, CONTACT, System
 from stickslip.on_request import service
@@ -160,7 +160,6 @@ class Scenario:
         p = system.parameter_vector(self.params)
         tolerance = options.get("penetration_tol", PENETRATION_TOLERANCE)
         check_penetration(system, system.start_gap(self.q0, 0.0, p), tolerance, "q0", "starts")
-        check_constraints(system, system.gap(self.q0, 0.0, p), tolerance, "q0", "starts")
         if self.drawing is not None:
             self.drawing(self.q0.tolist(), 0.0, self.parameters)
 

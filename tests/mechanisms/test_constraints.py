@@ -221,6 +221,23 @@ def test_constraints_that_run_into_a_contradiction_end_the_run():
     assert "constraint" in run.status and run.certificate.failed_steps == 1
 
 
+def driven_into_a_wall():
+    """A drive that pushes a mass against a wall, and one that slides along it."""
+    t = sp.Symbol("t")
+    wall = ss.Contact("wall", gap=1 - x, slip=y, friction=0.3)
+    return in_plane(ss.Constraint("drive", equation=x - 0.9 - t), contacts=[wall])
+
+
+@pytest.mark.parametrize("engine", ["reference", pytest.param("compiled", marks=pytest.mark.slow)])
+def test_a_drive_that_runs_into_a_wall_ends_the_run(engine):
+    """Constraints hold the normal of the contact: no impulse could stop it, and none is made up."""
+    run = ss.simulate(driven_into_a_wall(), [0.9, 0.0], [1.0, 0.0], dt=1e-3, t_end=0.3, engine=engine)
+    assert not run.complete and run.t[-1] == pytest.approx(0.1, abs=2e-3)
+    assert "contact 'wall' closes with 1 m/s, and constraints hold its normal: no impulse can stop it" in run.status
+    with pytest.raises(ValueError, match="contact 'wall' closes with 1 m/s, and constraints hold its normal"):
+        ss.impact(driven_into_a_wall(), [1.0, 0.0], [1.0, 0.0], t=0.1)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [

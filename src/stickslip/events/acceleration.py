@@ -92,7 +92,7 @@ class AccelerationProblem:
         mu, _, _, a = (law[index] for law in system.laws_at(q, t, p, None, index))
         if system.has_friction_laws:
             mu = _friction_now(system, t, q, u, p, index, s, stopped)
-        V_N, V_T = (inertia.solve(W.T) for W in (W_N, W_T))
+        V_N, V_T = (inertia.directions(W) for W in (W_N, W_T))
         frictional = (np.einsum("ij,ji->i", W_T, V_T) > 0.0) & ((mu > 0.0) | (a > 0.0))
         s = np.where(frictional, s, 0.0)
         h = system.force(q, u, t, p) - W_T.T @ (s * a)

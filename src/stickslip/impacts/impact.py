@@ -27,7 +27,7 @@ from stickslip.impacts.kernel import (
 )
 from stickslip.laws import ImpactLaw, LawSolution, Phase, law_from
 from stickslip.laws.scalar import from_below
-from stickslip.mechanisms.inertia import Inertia
+from stickslip.mechanisms.inertia import Contradiction, Inertia, require_free
 from stickslip.mechanisms.penetration import (
     PENETRATION_TOLERANCE,
     check_penetration,
@@ -379,10 +379,16 @@ def impact_problem(system: System, t: float, q: Array, u: Array, p: Array, index
     size_T = np.abs(w_hat[:, 1]) + np.abs(W_T) @ np.abs(u)
     gamma_N = W_N @ u + w_hat[:, 0]
     gamma_N[np.abs(gamma_N) <= ZERO_VELOCITY * size_N] = 0.0
-    return StepProblem.of(
+    found = StepProblem.of(
         index, g, inertia, (u, u), (W_N, W_T, w_hat), u_loose=u, c_N=gamma_N, c_T=W_T @ u + w_hat[:, 1],
         place=(q, t), mu=system.laws_at(q, t, p, u)[0][index], a=np.zeros(len(index)), size_N=size_N, size_T=size_T,
     )  # fmt: skip
+    if inertia:
+        try:
+            require_free(system, index, found.V_N, gamma_N, size_N)
+        except Contradiction as problem:
+            raise ValueError(f"{problem}.") from None
+    return found
 
 
 def no_closed_contact(system: System, g: Array, kinds: np.ndarray, gap_tol: float) -> str:

@@ -41,9 +41,20 @@ class MechanismEngine(Engine):
     stepper: Any
     solver: PlanarSolver
     bounds: Bounds
+    begun: Memory
 
     def begin(self, state: Memory, q0: Array, u0: Array, steps: int) -> None:
         self.bounds = Bounds(self.system, q0, u0, state.p, state.t0, state.t0 + steps * state.dt)
+        self.begun = state
+
+    def certificate(self) -> dict[str, Any]:
+        """What the constraints add to the certificate."""
+        book = self.begun.book
+        return {
+            "max_constraint_error": float(book[codes.CONSTRAINT_ERROR]),
+            "max_constraint_rate": float(book[codes.CONSTRAINT_RATE]),
+            "constrained": len(self.system.constraints),
+        }
 
     def reason(self, state: Memory, code: int) -> str:
         return reasons.reason(self.system, self.stepper, self.solver, state, code, self._finer())
@@ -246,6 +257,9 @@ class Reference(MechanismEngine):
                 after, report = self.stepper.step(self.system, state, dt, self.solver, memory.p, self.law)
         except IterationMatrixError:
             return codes.MATRIX_INDEFINITE
+        except Contradiction as problem:
+            memory.problem_text = str(problem)
+            return codes.UNSOLVED
         except np.linalg.LinAlgError:
             return codes.MASS_INDEFINITE
         except FloatingPointError as problem:

@@ -23,7 +23,7 @@ import numpy as np
 
 from stickslip import codes
 from stickslip.checks import Array
-from stickslip.mechanisms.system import System
+from stickslip.mechanisms.system import CONTACT, System
 
 _NEWTON_STEPS = 40
 
@@ -79,6 +79,14 @@ class Inertia:
         Y = np.linalg.solve(self.M, X)
         return np.asarray(Y - self.V @ (self.pseudo_inverse @ (self.J @ Y)) if self else Y)
 
+    def directions(self, W: Array) -> Array:
+        """P W^T, one column per row of W (k, f); 0 where the constraints leave nothing of a direction but rounding."""
+        V = self.solve(W.T)
+        if self:
+            whole, rest = np.einsum("ij,ji->i", W, np.linalg.solve(self.M, W.T)), np.einsum("ij,ji->i", W, V)
+            V[:, rest <= codes.DEPENDENT * whole] = 0.0
+        return V
+
     def answer(self, rate: Array) -> Array:
         """Reactions (m,) that change the velocities J u of the constraints by -rate: -S^+ rate."""
         return np.asarray(-self.pseudo_inverse @ rate)
@@ -109,6 +117,21 @@ class Inertia:
         u = u + self.V @ first
         second = self.answer(self.rate(u))
         return u + self.V @ second, first + second
+
+
+def require_free(system: System, index: np.ndarray, V_N: Array, closing: Array, size: Array) -> None:
+    """Raise `Contradiction` where constraints move a contact of `index` (k,) against its wall: no impulse stops it.
+
+    V_N (f, k) are its directions P w_N; closing (k,) its velocities, `size` (k,) their terms.
+    """
+    kinds = np.array(system.contact_kinds, dtype=int)[index]
+    stuck = (kinds == CONTACT) & ~V_N.any(axis=0) & (closing < -codes.HELD_LIMIT * size)
+    if stuck.any():
+        first = int(np.argmax(stuck))
+        name, speed = system.contact_names[index[first]], -float(closing[first])
+        raise Contradiction(
+            f"contact {name!r} closes with {speed:.3g} m/s, and constraints hold its normal: no impulse can stop it"
+        )
 
 
 def require_together(system: System, inertia: Inertia, u: Array, t: float) -> None:

@@ -25,7 +25,11 @@ def penetration_tolerance(value: Any) -> float:
 
 
 def check_penetration(system: System, gaps: Array, tolerance: float, state: str, doing: str) -> None:
-    """Raise where gaps (n,) are deeper than the tolerance; `state` is the argument that says where the system is."""
+    """Raise where gaps (n,) are deeper than the tolerance, or the equation of a constraint is off by more.
+
+    `state` is the argument that says where the system is.
+    """
+    check_constraints(system, gaps, tolerance, state, doing)
     rows = zip(system.contact_names, system.contact_kinds, system.gap_units, gaps, strict=True)
     for name, kind, unit, gap in rows:
         if kind == CONTACT and gap < -tolerance:

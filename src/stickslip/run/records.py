@@ -423,9 +423,6 @@ class Store:
             integration_energy=self._integration_energy(),
             friction_rounds=int(book[codes.FRICTION_ROUNDS]),
             friction_contraction=float(book[codes.FRICTION_CONTRACTION]),
-            max_constraint_error=float(book[codes.CONSTRAINT_ERROR]),
-            max_constraint_rate=float(book[codes.CONSTRAINT_RATE]),
-            constrained=int(np.sum(np.array(self.run.system.contact_kinds, dtype=int) >= codes.CONSTRAINT)),
             **self.run.engine.certificate(),
         )
 

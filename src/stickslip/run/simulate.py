@@ -11,7 +11,6 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from stickslip import codes
 from stickslip._version import __version__
 from stickslip.checks import Array, real_number, refuse_unknown_options
 from stickslip.contact.planar import PlanarSolver, solver_from
@@ -23,15 +22,9 @@ from stickslip.laws import ImpactLaw, Newton, law_from
 from stickslip.laws.compiled import has_kernel
 from stickslip.mechanisms.engines import Compiled, MechanismEngine, Reference
 from stickslip.mechanisms.generate import NotKernels
-from stickslip.mechanisms.inertia import Contradiction, Inertia, onto_equations, require_together
-from stickslip.mechanisms.penetration import (
-    PENETRATION_TOLERANCE,
-    check_constraints,
-    check_penetration,
-    penetration_tolerance,
-)
+from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_penetration, penetration_tolerance
 from stickslip.mechanisms.steppers.adaptive import Adaptive, AdaptiveEngine
-from stickslip.mechanisms.steppers.moreau_midpoint import consistent_velocities
+from stickslip.mechanisms.steppers.moreau_midpoint import consistent_velocities, start_on_constraints
 from stickslip.mechanisms.steppers.sliding import sticking_at_start
 from stickslip.mechanisms.steppers.stepper import Stepper
 from stickslip.mechanisms.system import System, require_system
@@ -39,7 +32,7 @@ from stickslip.request import Checks, Records, RunOptions, grouped, require_one_
 from stickslip.run.driver import Run, drive
 from stickslip.run.gain import report_gain
 from stickslip.run.options import Integrator, chosen_stepper, number_of_steps
-from stickslip.trajectory import IMPACT_COLUMNS, Trajectory
+from stickslip.trajectory import Trajectory
 
 ENGINES = ("auto", "compiled", "reference")
 _START = "q0 (`start` of a coordinate in a model file)"
@@ -122,15 +115,12 @@ def prepare(
     depth = PENETRATION_TOLERANCE if checks.penetration_tol is None else checks.penetration_tol
     tolerance = penetration_tolerance(depth)
     check_penetration(system, system.start_gap(q, start, p), tolerance, _START, "starts")
-    check_constraints(system, system.gap(q, start, p), tolerance, _START, "starts")
     if isinstance(method, EventDriven):
         q = method.onto_contacts(system, q, start, p)
     elif method.level == "position":
         # on position level one step would push a penetration out again, with a velocity of its depth over dt
         q = EventDriven(gap_tol=1e-15).onto_contacts(system, q, start, p)
-    first_impacts = np.zeros((0, len(IMPACT_COLUMNS)))
-    if len(system.constraints):
-        q, u, first_impacts = _on_constraints(system, start, q, u, p)
+    q, u, first_impacts = start_on_constraints(system, start, q, u, p)
     if checks.initialise:
         u, more = consistent_velocities(system, start, q, u, by, p)
         first_impacts = np.concatenate([first_impacts, more])
@@ -163,26 +153,6 @@ def prepare(
         system, chosen, memory, method, by.name, float(by.tol), steps, records, q, u, first_impacts, identity, notes,
         checks.time_limit,
     )  # fmt: skip
-
-
-def _on_constraints(system: System, t: float, q: Array, u: Array, p: Array) -> tuple[Array, Array, Array]:
-    """A start on the constraints to the last digit, and the rows of impulses that bring its velocities there.
-
-    Columns of the rows as `trajectory.IMPACT_COLUMNS`.
-    """
-    try:
-        q = onto_equations(system, t, q, p)
-        inertia = Inertia.at(system, q, t, p)
-        before, size = inertia.rate(u), inertia.size(u)
-        u, Lambda = inertia.onto(u)
-        require_together(system, inertia, u, t)
-    except Contradiction as problem:
-        raise ValueError(f"{problem}; check the equations and the start.") from None
-    if np.all(np.abs(before) <= codes.HELD_ERROR * size):
-        return q, u, np.zeros((0, len(IMPACT_COLUMNS)))
-    none = np.zeros(len(Lambda))
-    columns = (np.full(len(Lambda), t), inertia.index, none, none, none, Lambda, before, inertia.rate(u))
-    return q, u, np.column_stack(columns)[Lambda != 0.0]
 
 
 def prepare_steps(

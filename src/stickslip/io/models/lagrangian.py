@@ -389,9 +389,9 @@ def content_of(scenario: Scenario) -> dict[str, Any]:
         written = {name: text_of(force) for name, force in forces if force != 0}
         if written:
             content["forces"] = written
-    every = system.plain_contacts
-    contacts = [contact for contact in every if contact.kind < CONSTRAINT]
-    constraints = [contact for contact in every if contact.kind >= CONSTRAINT]
+    elements = system.plain_contacts
+    contacts = [contact for contact in elements if contact.kind < CONSTRAINT]
+    constraints = [contact for contact in elements if contact.kind >= CONSTRAINT]
     if contacts:
         content["contacts"] = [_contact_of(contact) for contact in contacts]
     if constraints:

@@ -13,7 +13,7 @@ from stickslip.checks import Array
 from stickslip.contact.planar import PlanarProblem, PlanarSolver
 from stickslip.laws import ImpactLaw, LawSolution
 from stickslip.lcp.residuals import IMPULSE_SHARE
-from stickslip.mechanisms.inertia import Inertia
+from stickslip.mechanisms.inertia import Inertia, require_free
 from stickslip.mechanisms.system import CONSTRAINT, CONTACT, SPRING, System
 
 
@@ -53,7 +53,7 @@ class StepProblem:
         laws : c_N, c_T, mu, a, size_N, size_T of `PlanarProblem`.
         """
         W_N, W_T, w_hat = rows
-        V_N, V_T = inertia.solve(W_N.T), inertia.solve(W_T.T)
+        V_N, V_T = inertia.directions(W_N), inertia.directions(W_T)
         G_NN, G_NT, G_TT = W_N @ V_N, W_N @ V_T, W_T @ V_T
         normal, tangential = np.diag(G_NN) > 0.0, np.diag(G_TT) > 0.0
         local = PlanarProblem(G_NN=G_NN, G_NT=G_NT, G_TT=G_TT, normal=normal, tangential=tangential, **laws)
@@ -319,11 +319,14 @@ def step_problem(
         contact = kinds == CONTACT
         offset_N = np.where(contact, (g_here + eps_N * ahead.g_before[index]) / dt - W_N @ ahead.u, offset_N)
         size_N = np.where(contact, size_N + np.abs(offset_N), size_N)
-    return StepProblem.of(
+    found = StepProblem.of(
         index, g, inertia, (u_A, u_free), (W_N, W_T, w_hat), (closing, rounding), u_loose, place,
         c_N=W_N @ u_free + offset_N,
         c_T=W_T @ u_free + offset_T, mu=mu, a=threshold * dt, size_N=size_N, size_T=size_T,
     )  # fmt: skip
+    if inertia:
+        require_free(system, index, found.V_N, found.local.c_N, size_N)
+    return found
 
 
 def laws_of_step(

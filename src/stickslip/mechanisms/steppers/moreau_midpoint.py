@@ -10,7 +10,9 @@ import numpy as np
 from stickslip import codes
 from stickslip.checks import Array, truth
 from stickslip.contact.planar import PlanarSolution, PlanarSolver
+from stickslip.engine import EVENT_COLUMNS
 from stickslip.laws import ImpactLaw, LawSolution
+from stickslip.mechanisms.inertia import Contradiction, Inertia, onto_equations, require_together
 from stickslip.mechanisms.steppers.contact_problem import contact_problem, solve_step
 from stickslip.mechanisms.steppers.sliding import Sliding
 from stickslip.mechanisms.steppers.stepper import Instant, Stepper, StepReport, check_projection, report
@@ -111,3 +113,26 @@ def consistent_velocities(
         answers = (none, none, none, reactions, rate(u), rate(u_E))
         rows = np.concatenate([rows, np.column_stack([none + t, problem.inertia.index, *answers])[reactions != 0.0]])
     return np.asarray(u_E), rows
+
+
+def start_on_constraints(system: System, t: float, q: Array, u: Array, p: Array) -> tuple[Array, Array, Array]:
+    """A start on the constraints to the last digit, and the rows of impulses that bring its velocities there.
+
+    Columns of the rows as `trajectory.IMPACT_COLUMNS`.
+    """
+    none = np.zeros((0, EVENT_COLUMNS))
+    if not len(system.constraints):
+        return q, u, none
+    try:
+        q = onto_equations(system, t, q, p)
+        inertia = Inertia.at(system, q, t, p)
+        before, size = inertia.rate(u), inertia.size(u)
+        u, Lambda = inertia.onto(u)
+        require_together(system, inertia, u, t)
+    except Contradiction as problem:
+        raise ValueError(f"{problem}; check the equations and the start.") from None
+    if np.all(np.abs(before) <= codes.HELD_ERROR * size):
+        return q, u, none
+    zero = np.zeros(len(Lambda))
+    columns = (zero + t, inertia.index, zero, zero, zero, Lambda, before, inertia.rate(u))
+    return q, u, np.column_stack(columns)[Lambda != 0.0]

@@ -10,6 +10,7 @@ from stickslip.codes import (
     CONSTRAINT,
     CONSTRAINT_ERROR,
     CONSTRAINT_RATE,
+    CONTACT,
     DEPENDENT,
     DONE,
     HELD_ERROR,
@@ -208,6 +209,37 @@ def project_row(k, side, J, held, V):
         held.X[k, side, r] = held.answer[r]
         for j in range(N_DOF):
             V[j] -= held.V[r, j] * held.answer[r]
+
+
+@dev
+def project_direction(k, side, w, J, held, V):
+    """`project_row` of a direction w; zero where the constraints leave nothing of it but rounding."""
+    whole = 0.0
+    rest = 0.0
+    for j in range(N_DOF):
+        whole += w[j] * V[j]
+    project_row(k, side, J, held, V)
+    for j in range(N_DOF):
+        rest += w[j] * V[j]
+    if rest <= DEPENDENT * whole:
+        for j in range(N_DOF):
+            V[j] = 0.0
+
+
+@dev
+def runs_into(m):
+    """Whether constraints move a contact against its wall, so that no impulse can stop it."""
+    for k in range(N_CONTACTS):
+        if m.contacts.active[k] == 0 or KINDS[k] != CONTACT or m.directions.diagonal[k, 0] > 0.0:
+            continue
+        xi = m.contacts.offset[k, 0]
+        size = abs(m.directions.w_hat[k, 0])
+        for j in range(N_DOF):
+            xi += m.directions.W_N[k, j] * m.step.u_E[j]
+            size += abs(m.directions.W_N[k, j]) * m.contacts.change[j]
+        if xi < -HELD_LIMIT * size:
+            return True
+    return False
 
 
 @dev

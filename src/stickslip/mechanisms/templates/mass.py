@@ -3,7 +3,7 @@
 from stickslip.codes import LARGEST
 from stickslip.jit.marks import dev
 from stickslip.lcp.linear import ldl_solve
-from stickslip.mechanisms.templates.held import project_row
+from stickslip.mechanisms.templates.held import project_direction
 from stickslip.mechanisms.templates.model import CONSTRAINED, MASS_CONSTANT, N_DOF
 
 
@@ -30,8 +30,8 @@ def contact_row(k, M, directions, held):
     ldl_solve(M, V_N)
     ldl_solve(M, V_T)
     if CONSTRAINED:
-        project_row(k, 0, directions.W_T, held, V_N)
-        project_row(k, 1, directions.W_T, held, V_T)
+        project_direction(k, 0, W_N, directions.W_T, held, V_N)
+        project_direction(k, 1, W_T, directions.W_T, held, V_T)
     alpha = 0.0
     beta = 0.0
     delta = 0.0

@@ -26,6 +26,7 @@ from stickslip.laws.scalar import POISSON
 from stickslip.laws.slip import EARLY
 from stickslip.mechanisms.templates.contacts import AUTO_SWEEPS, gauss_seidel, local_problem
 from stickslip.mechanisms.templates.direct import by_lcp
+from stickslip.mechanisms.templates.held import runs_into
 from stickslip.mechanisms.templates.impact_laws import (
     COMPRESSION,
     DECOMPRESSION,
@@ -137,6 +138,8 @@ def solve_contacts(m, closed):
 
     `auto`: two contacts by their branches, then sweeps, then Lemke's method.
     """
+    if CONSTRAINED and runs_into(m):
+        return False
     directions, laws, contacts, step, tol = m.directions, m.laws, m.contacts, m.step, m.run.tol
     worst = m.tally[MAX_RESIDUAL]
     residual = math.inf
