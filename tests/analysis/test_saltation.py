@@ -127,13 +127,12 @@ def test_graze_has_no_derivative():
         followed(separate_elements(), [0, 0.1, 0, 0], [0, 0, 1, 0], 4.0, params)
 
 
-def test_other_laws_are_refused():
-    system = point_mass()
-    motion = ss.EventDriven().motion(
-        system, np.array([0.0, 1.0]), np.zeros(2), system.parameter_vector(), 0.0, 1.0, ss.Poisson(), None
-    )
-    with pytest.raises(ValueError, match="Newton's impact law, got 'poisson'"):
-        FollowedMotion(
-            system, motion.kernel, motion.p, motion.law, motion.solver, 0.0, motion.q, motion.u, 1.0,
-            1e-10, 1e-13, 1e-9, 1e-7, 100,
-        )  # fmt: skip
+def test_poissons_law_of_a_point_mass_is_newtons():
+    """delta = 0 and eps_T = 0: the laws agree, and so do their saltation matrices, held branch or differences."""
+    system, x = point_mass(), np.array([0.0, 0.2, 3.0, 0.0])
+    p = system.parameter_vector({"mu": 0.05, "eps_N": 0.6})
+    ends = [FollowedMotion.of(system, x, p, 0.0, 0.3, 1e-12, law=law) for law in (None, ss.Poisson())]
+    (first, by_newton), (second, by_poisson) = (motion.run() for motion in ends)
+    assert [switch.kind for switch in ends[1].switches] == ["impact"] and not ends[1].switches[0].one_sided
+    assert second == pytest.approx(first, abs=1e-12)
+    assert by_poisson == pytest.approx(by_newton, abs=1e-7)
