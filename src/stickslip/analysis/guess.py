@@ -20,6 +20,8 @@ from stickslip.events.modes import Mode
 HORIZON = 4.0  # periods that a return may take
 _WALK = 1e-8  # of the integrator while a motion settles, return after return
 _NEAR = 1e-4  # of the ranges: states this near are one cycle's, and Newton's method finds it
+_AT_IT = 1e-9  # of the ranges: no nearer by this tolerance of the integrator
+_WINDOW = 4  # returns over which states come nearer or not
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,11 +115,18 @@ class Guess:
 
 
 def _repeats(setting: Setting, states: list[Array], scale: Array, returns: int | None) -> int:
-    """Returns of the cycle to which states on the section have come so near that Newton's method is faster; 0: none."""
+    """Returns of the cycle to which states on the section have come so near that Newton's method is faster; 0: none.
+
+    They must still come nearer: a motion that leaves an unstable cycle is near to it, too.
+    """
     for n in (returns,) if returns else range(1, 17):
-        if len(states) > 2 * n and all(
-            np.abs(setting.difference(states[-1 - i], states[-1 - i - n]) / scale).max() < _NEAR for i in range(n)
-        ):
+        window = max(n, _WINDOW)
+        if len(states) < 2 * window + n:
+            continue
+        x = np.array(states[-2 * window - n :])
+        apart = np.abs(setting.difference(x[n:], x[:-n]) / scale).max(axis=1)
+        before, now = float(apart[:window].max()), float(apart[window:].max())
+        if now < _NEAR and (now < before or now < _AT_IT):
             return n
     return 0
 
