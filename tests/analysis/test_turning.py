@@ -95,3 +95,31 @@ def test_bad_turns_are_one_line():
         ss.LevelSection("phi", 0.0, turn=0.0)
     with pytest.raises(ValueError, match="an ensemble knows one level"):
         watched(crank().system, read_section("theta>0 mod 2pi"))
+
+
+def test_a_symmetric_cycle_is_half_as_long_with_a_mirror():
+    """A mass between two stops, driven by F cos(w t): x -> -x half a period later is the same motion.
+
+    The map of half a period with a mirror behind it has the square roots of the multipliers.
+    """
+    x, v, t, w = sp.symbols("x v t w")
+    system = ss.LagrangianSystem.from_energies(
+        [x],
+        velocities=[v],
+        kinetic=v**2 / 2,
+        potential=0,
+        forces=[8 * sp.cos(w * t) - v / 10],
+        parameters={w: 1.7},
+        contacts=[ss.Stop("wall", x, -1, 1, 0.7)],
+        name="between stops",
+    )
+    scenario = ss.Scenario(system, [0.62061233], [-1.60998882], 1e-2, 20.0, "Between stops", "test")
+    period, mirror = TURN / 1.7, ss.Reset(flip=["x"])
+    half = ss.limit_cycle(scenario, section=ss.PhaseSection(period / 2), reset=mirror, settle_returns=0)
+    full = ss.limit_cycle(scenario, section=ss.PhaseSection(period), settle_returns=0)
+    assert half.period == pytest.approx(full.period / 2, rel=1e-12)
+    assert half.x == pytest.approx(full.x, abs=1e-8)
+    assert np.sort_complex(half.multipliers**2) == pytest.approx(np.sort_complex(full.multipliers), abs=1e-7)
+    assert len(full.events) == 2 * len(half.events) == 4
+    with pytest.raises(ValueError, match="must be a symmetry: the forces"):
+        ss.limit_cycle(scenario, section=ss.PhaseSection(period), reset=mirror, settle_returns=0)

@@ -113,3 +113,23 @@ def test_a_multiplier_that_is_zero_in_all_digits_has_no_sign():
 
     assert multiplier_text(-3e-12 + 0j, 9) == "0" and multiplier_text(-0.25 + 0.5j, 3) == "-0.250 +0.500 i"
     assert _size(-3e-12) == "3.0e-12" and _size(0.0) == "0.000000000" and _size(0.5) == "0.500000000"
+
+
+def test_a_walker_has_its_reset(run):
+    code, text, err = run("limit-cycle", "compass_gait", "--settle-returns", 0)
+    assert (code, err) == (0, "")
+    for part in ("period      0.7343463", "x +0.53544541", "then theta_1 -> theta_2", "impact, foot 2", "stable"):
+        assert part in text
+    code, _, err = run("bifurcation", "compass_gait", "--vary", "slope=0.05:0.06:2", "--device", "cpu")
+    assert code == 2 and "device must be left out" in err
+
+
+@pytest.mark.slow
+def test_a_walker_from_its_file(run, tmp_path):
+    file = tmp_path / "walker.toml"
+    assert run("new", "compass_gait", "--set", "slope=0.076", "--out", file)[0] == 0
+    branch = ("--continue", "--settle-returns", 0, "--largest-step", 1, "--json")
+    code, text, _ = run("bifurcation", file, "--vary", "slope=0.076:0.0772", *branch)
+    assert code == 0
+    (flip,) = json.loads(text)["bifurcations"]
+    assert flip["kind"] == "flip" and flip["parameter"] == pytest.approx(0.0766356, abs=1e-6)

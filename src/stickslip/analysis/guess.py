@@ -20,6 +20,9 @@ from stickslip.events.modes import Mode
 HORIZON = 4.0  # periods that a return may take
 _WALK = 1e-8  # of the integrator while a motion settles, return after return
 _NEAR = 1e-4  # of the ranges: states this near are one cycle's, and Newton's method finds it
+_AT_IT = 1e-9  # of the ranges: no nearer by this tolerance of the integrator
+_STAYS = 0.999  # of a difference that does not shrink
+_WINDOW = 4  # returns over which states come nearer or not
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,13 +116,29 @@ class Guess:
 
 
 def _repeats(setting: Setting, states: list[Array], scale: Array, returns: int | None) -> int:
-    """Returns of the cycle to which states on the section have come so near that Newton's method is faster; 0: none."""
+    """Returns of the cycle to which states on the section have come so near that Newton's method is faster; 0: none.
+
+    They must still come nearer: a motion that leaves an unstable cycle is near to it, too.  And they must not come
+    nearer to a cycle of fewer returns, as those do that alternate on their way to it.
+    """
     for n in (returns,) if returns else range(1, 17):
-        if len(states) > 2 * n and all(
-            np.abs(setting.difference(states[-1 - i], states[-1 - i - n]) / scale).max() < _NEAR for i in range(n)
-        ):
+        before, now = _apart(setting, states, scale, n)
+        if not (now < _NEAR and (now < before or now < _AT_IT)):
+            continue
+        fewer = [_apart(setting, states, scale, m) for m in range(1, n) if n % m == 0 and not returns]
+        if all(now > _STAYS * before for before, now in fewer):
             return n
     return 0
+
+
+def _apart(setting: Setting, states: list[Array], scale: Array, n: int) -> tuple[float, float]:
+    """Largest |x_k - x_{k-n}| in ranges, over some returns and over as many later ones; inf where there are few."""
+    window = max(n, _WINDOW)
+    if len(states) < 2 * window + n:
+        return math.inf, math.inf
+    x = np.array(states[-2 * window - n :])
+    apart = np.abs(setting.difference(x[n:], x[:-n]) / scale).max(axis=1)
+    return float(apart[:window].max()), float(apart[window:].max())
 
 
 def ranges(states: Array) -> Array:

@@ -41,8 +41,9 @@ def rimless_wheel(
 
         omega^2 = eta^2 / (1 - eta^2)  4 m g R sin(alpha) sin(slope) / I,      multiplier eta^2
 
-    as long as the wheel gets over the top, omega^2 > 2 m g R (1 - cos(alpha - slope)) / I.  `limit_cycle` finds it
-    where the second spoke closes, with a reset that turns the wheel back by one spoke.
+    as long as the wheel gets over the top, omega^2 > 2 m g R (1 - cos(alpha - slope)) / I, and is so slow that its tip
+    stays on the ground.  `limit_cycle` finds it where the second spoke closes, with a reset that turns the wheel back
+    by one spoke.
 
     Parameters
     ----------
