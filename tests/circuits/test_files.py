@@ -44,6 +44,31 @@ def test_files_are_not_overwritten_and_damage_is_seen(run, tmp_path):
         ss.load(path)
 
 
+@pytest.mark.parametrize("count", [40, pytest.param(2000, marks=pytest.mark.slow)])
+def test_damaged_files_are_refused_or_harmless(run, tmp_path, count):
+    """Bits, runs of 0x00 and 0xff, truncations at random places: the data as they were, or one line."""
+    whole = run.save(tmp_path / "whole.nc").read_bytes()
+    random, path = np.random.default_rng(3), tmp_path / "damaged.nc"
+    for k in range(count):
+        data, place = bytearray(whole), int(random.integers(len(whole)))
+        length = min(int(random.integers(1, 64)), len(whole) - place)
+        if k % 4 == 0:
+            data[place] ^= 1 << int(random.integers(8))
+        elif k % 4 == 3:
+            del data[place:]
+        else:
+            data[place : place + length] = (b"\x00" if k % 4 == 1 else b"\xff") * length
+        path.write_bytes(bytes(data))
+        try:
+            again = ss.load(path)
+        except ValueError as error:
+            assert "\n" not in str(error)
+            continue
+        assert repr(again) == repr(run) and again.energy_book() == run.energy_book()
+        for name in ("t", "q", "u", "currents", "voltages", "modes"):
+            np.testing.assert_array_equal(getattr(again, name), getattr(run, name))
+
+
 def test_a_run_without_events_is_saved(tmp_path):
     net = ss.Circuit("plain")
     net.source("V", "a", "0", voltage=1.0)

@@ -424,9 +424,9 @@ class Fake:
 
     made = 0
 
-    def __init__(self, service, nursery, tell):
+    def __init__(self, service, nursery, kind, tell):
         Fake.made += 1
-        self.pid, self.kind, self.growth, self.lives, self.tell = Fake.made, None, 0, True, tell
+        self.pid, self.kind, self.growth, self.lives, self.tell = Fake.made, kind, 0, True, tell
 
     def alive(self):
         return self.lives

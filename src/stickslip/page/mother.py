@@ -1,9 +1,10 @@
 """The process from which those that compute runs are forked: all modules are imported here, and nothing is computed.
 
-Whoever asks sends one end of a pair of sockets for each child; the child works with it (`Worker`).  Memory of the
-modules is shared by all children, and a child is there in milliseconds.  No thread is ever started here: no lock can be
-held by another thread at a fork.  In quiet moments this process derives the systems of the library, one at a time.
-When its input ends, whoever asked is gone, and so are this process and all its children, whatever they compute.
+Whoever asks sends the name of a system and one end of a pair of sockets; a child works with it (`Worker`).  Memory of
+the modules is shared by all children, and a child is there in milliseconds.  No thread is ever started here: no lock
+can be held by another thread at a fork.  A system of the library is derived here, once, before its first child is
+forked.  When its input ends, whoever asked is gone, and so are this process and all its children, whatever they
+compute.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ import signal
 import socket
 import sys
 import warnings
-from collections.abc import Callable, Iterator
 
-from stickslip.page.worker import BORN, HEADER, Worker, warm_up
+from stickslip import library
+from stickslip.page.entries import LibraryEntry, entry_names
+from stickslip.page.worker import BORN, HEADER, MOST_NAME, Worker, warm_up
 
 _REAP = 1.0  # seconds between two looks for children that have ended
 
@@ -32,22 +34,18 @@ class Mother:
 
     def serve(self) -> None:
         """Fork a child for each end of a pair of sockets that comes in."""
-        lessons = _lessons()
-        lesson = next(lessons, None)
         waiting = select.poll()
         waiting.register(self._asked, select.POLLIN)
         while True:
-            came = waiting.poll(_REAP * 1e3 if lesson is None else 0.0)
+            came = waiting.poll(_REAP * 1e3)
             self._reap()
             if came:
-                _, ends, _, _ = socket.recv_fds(self._asked, 1, 1)
+                name, ends, _, _ = socket.recv_fds(self._asked, MOST_NAME, 1)
                 if not ends:
                     return self._end()
-                self._bear(ends[0])
-            elif lesson is not None:
                 with contextlib.suppress(Exception):  # what fails here fails in the child as well, which says so
-                    lesson()
-                lesson = next(lessons, None)
+                    _learn(name.decode())
+                self._bear(ends[0])
 
     def _bear(self, end: int) -> None:
         gc.freeze()  # objects of this process are never looked at by the collector of a child, and stay shared
@@ -81,17 +79,12 @@ class Mother:
             os.kill(child, signal.SIGKILL)
 
 
-def _lessons() -> Iterator[Callable[[], object]]:
-    """What all children will need, in small pieces."""
-    yield _scenes
-    from stickslip.page.entries import LibraryEntry, entry_names
-
-    for name in entry_names():
-        yield lambda name=name: LibraryEntry(name).scenario  # type: ignore[misc]
-
-
-def _scenes() -> None:
-    from stickslip.scenes import engine  # noqa: F401
+def _learn(name: str) -> None:
+    """Derive a system of the library, for all children to come; scenes need modules of their own."""
+    if name in library.scene_names():
+        from stickslip.scenes import engine  # noqa: F401
+    if name in entry_names():
+        _ = LibraryEntry(name).scenario
 
 
 def main() -> None:

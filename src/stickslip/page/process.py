@@ -26,6 +26,7 @@ from stickslip.page.worker import (
     COMPILES,
     FAILED,
     HEADER,
+    MOST_NAME,
     PREPARES,
     READY,
     RUNS,
@@ -177,17 +178,18 @@ class Nursery:
     def pids(self) -> list[int]:
         return [] if self._mother is None else [self._mother.pid]
 
-    def new(self) -> Line:
-        """The way to a new process."""
+    def new(self, name: str) -> Line:
+        """The way to a new process, for runs of the system of this name."""
         if not self.forks:
             return Started()
+        word = name.encode()[:MOST_NAME] or b"-"
         ours, theirs = socket.socketpair()
         with self._lock, theirs:
             try:
-                socket.send_fds(self._to_mother(), [b"F"], [theirs.fileno()])
+                socket.send_fds(self._to_mother(), [word], [theirs.fileno()])
             except OSError:  # she has ended just now
                 self._end()
-                socket.send_fds(self._to_mother(), [b"F"], [theirs.fileno()])
+                socket.send_fds(self._to_mother(), [word], [theirs.fileno()])
         return Forked(ours)
 
     def start(self) -> None:
@@ -205,7 +207,7 @@ class Nursery:
         if self._mother is not None and self._mother.poll() is not None:
             self._end()
         if self._way is None:
-            self._way, hers = socket.socketpair()
+            self._way, hers = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)  # a message stays one
             with hers:
                 self._mother = _popen("mother", stdin=hers.fileno(), stdout=subprocess.DEVNULL)
         return self._way
@@ -233,12 +235,15 @@ def _can_fork() -> bool:
 
 
 class Process:
-    """One process that computes; `tell` is called whenever it is ready for the next request."""
+    """One process that computes runs of one system, whose machine code it keeps.
 
-    def __init__(self, service: Service, nursery: Nursery, tell: Callable[[Process], None]) -> None:
-        self._line = nursery.new()
+    `tell` is called whenever it is ready for the next request.
+    """
+
+    def __init__(self, service: Service, nursery: Nursery, kind: str, tell: Callable[[Process], None]) -> None:
+        self._line = nursery.new(kind)
         self._tell = tell
-        self.kind: Any = None  # of the runs that it does: their machine code is there
+        self.kind = kind
         self.memory = self.first_memory = 0
         self.ready = False
         self._number = 0

@@ -31,6 +31,8 @@ READY = b"M"
 BORN = b"B"
 """Letter of the first frame of a forked process: its number in place of a length, with a descriptor of the process."""
 HEADER = struct.Struct("<cI")
+MOST_NAME = 1000
+"""Bytes of the name of a system, at most; longer ones are cut."""
 
 
 class Worker:

@@ -128,9 +128,7 @@ class Workers:
             if not self._idle:
                 return None
             self._let_go(self._idle[0])
-        process = Process(self._service, self._nursery, self._look_at)
-        process.kind = kind
-        return process
+        return Process(self._service, self._nursery, kind, self._look_at)
 
     def _let_go(self, process: Process) -> None:
         self._idle.remove(process)
