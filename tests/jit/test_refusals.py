@@ -432,6 +432,12 @@ def test_kernels_are_written_in_files() -> None:
         kernel(module["nameless"]).text(0.5)  # type: ignore[call-overload]
 
 
+def test_the_line_of_a_refused_operator_is_told() -> None:
+    """An operator has no line of its own in Python's syntax tree: that of the expression is told."""
+    with pytest.raises(KernelError, match=r"test_refusals\.py:\d\d+: `return a @ b`"):
+        matrix.text(np.zeros(2), np.zeros(2))
+
+
 def test_awaited_and_outer_names_are_refused_by_the_survey() -> None:
     """Python itself takes these inside other functions only."""
     for construct in (ast.Await, ast.Nonlocal):

@@ -60,8 +60,9 @@ def function_fingerprint(function: Callable[..., Any]) -> str:
             digest.update(getattr(value, "__qualname__", value.__name__).encode())
         else:
             raise ValueError(
-                f"a model function uses {value!r} of type {type(value).__name__}, which has no content hash; "
-                "pass it as a parameter, or as a number, array or function."
+                f"a model function is a function written with def or lambda, and uses numbers, arrays and such functions, "
+                f"got {value!r} of type {type(value).__name__}; "
+                "keep its numbers in parameters=, or in names around a function: def make(k): def force(q, u, t, p): ..."
             )
 
     add(function)

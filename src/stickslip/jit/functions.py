@@ -31,6 +31,11 @@ OWN: dict[Any, Any] = {}
 """Kernels that take the place of functions of `math` and NumPy on every target; `mathematics` puts them here."""
 OWN_OF_EXACT: dict[Any, Any] = {}
 """Kernels likewise of functions that are exact: where there is a C library, it is as good and faster."""
+SHARED: set[str] = set()
+"""Names of kernels marked `inline` that modules of mechanisms and cards call nevertheless, put here by `mathematics`.
+
+They change nothing but their results: LLVM does one call for all that need it.
+"""
 
 
 def find(function: Any) -> Builtin | None:

@@ -98,7 +98,7 @@ def text(kernel: Kernel, samples: Sequence[Any], out_of_line: Sequence[str] = ()
 
     `out_of_line` names kernels that are seldom called, in this program.
     """
-    program = Program(short_loops=True, whole=True, out_of_line=out_of_line, shared=mathematics.SHARED)
+    program = Program(short_loops=True, whole=True, out_of_line=out_of_line)
     program.module.on_card, program.module.longest_unrolled = True, LONGEST_UNROLLED
     writer = Writer(program.module)
     parameters: list[str] = []
@@ -152,9 +152,7 @@ def _with_hints(written: str, rare: Sequence[str]) -> str:
     def hint(head: re.Match[str]) -> str:
         name = head[2]
         base = name.split(".")[0]
-        word = "noinline" if base in rare else "alwaysinline" if name in called else ""
-        if base in mathematics.SHARED:
-            word = "noinline willreturn memory(none)"
+        word = "noinline" if base in rare or base in functions.SHARED else "alwaysinline" if name in called else ""
         return f"{head[1]} {word} {{" if word else head[0]
 
     return re.sub(r"^(define internal [^\n@]*@([\w.]+)\([^\n]*\) nounwind) \{", hint, written, flags=re.MULTILINE)

@@ -40,7 +40,7 @@ class Kernel:
     short_loops = False
     """Loops in it turn a few times, even where the translator does not know how often: copies of their bodies pay."""
     without_calls = False
-    """All that it calls and that may be written in place is, on a card as well."""
+    """On a card, all that it calls and that may be written in place is."""
 
     def __init__(
         self, python: Callable[..., Any], inline: bool = False, reorder_sums: bool = False, apart: bool = False

@@ -24,7 +24,7 @@ def dev(function: Callable[..., Any]) -> Kernel:
 
 
 def tight(function: Callable[..., Any]) -> Kernel:
-    """A loop that only other kernels run, in place, with all its sines in place: its numbers stay in registers."""
+    """A loop that only other kernels run, in place.  On a card its sines are, too: its numbers stay in registers."""
     made = Kernel(function, inline=True)
     made.without_calls = True
     return made

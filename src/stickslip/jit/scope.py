@@ -27,7 +27,7 @@ class Callee(Protocol):
 
     @property
     def without_calls(self) -> bool:
-        """All that it calls and that may be written in place is, on a card as well."""
+        """On a card, all that it calls and that may be written in place is."""
 
     @property
     def apart(self) -> bool:

@@ -57,7 +57,7 @@ class Source:
     returns: list[ast.Return]
     loads: set[str]  # names that are read, by `name += value`, too
 
-    def place(self, node: ast.AST) -> str:
+    def place(self, node: ast.AST | None) -> str:
         """File, line and text of a place in the source."""
         line = getattr(node, "lineno", 1)
         text = self.lines[line - 1].strip() if line <= len(self.lines) else ""
@@ -174,12 +174,12 @@ class _Survey:
         for statement in source.tree.body:
             self.visit(statement)
 
-    def visit(self, node: ast.AST) -> set[str]:
-        """Names that a part of the source assigns."""
+    def visit(self, node: ast.AST, around: ast.AST | None = None) -> set[str]:
+        """Names that a part of the source assigns; `around` is the part that holds it: operators have no line."""
         kind = type(node)
         rule = REFUSED.get(kind)
         if rule is not None:
-            raise KernelError(f"{rule}.", self.source.place(node))
+            raise KernelError(f"{rule}.", self.source.place(node if hasattr(node, "lineno") else around))
         if isinstance(node, ast.Name):
             if isinstance(node.ctx, ast.Store):
                 self.source.stores[node.id] += 1
@@ -195,7 +195,7 @@ class _Survey:
             child = getattr(node, name, None)
             for part in child if isinstance(child, list) else (child,):
                 if isinstance(part, ast.AST):
-                    found |= self.visit(part)
+                    found |= self.visit(part, node)
         if isinstance(node, (ast.For, ast.While)):
             if node.orelse:
                 raise KernelError("`else` of a loop is not in the language.", self.source.place(node))

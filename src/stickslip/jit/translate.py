@@ -51,12 +51,10 @@ class Made:
 class Program:
     """A module of functions that kernels became; each is written once per combination of argument types.
 
-    short_loops : loops of unknown length may be unrolled as well.
+    short_loops : loops of unknown length may be unrolled as well, and sines are shared (`functions.SHARED`).
     whole : kernels marked `apart` become functions of the module as well: nothing outside it is called.
     out_of_line : names of kernels that work on copies of the arrays they are given: the arrays themselves have no
         address then, and may live in registers around the call.
-    shared : names of kernels marked `inline` that become functions of the module nevertheless, and change no array:
-        LLVM does a call once where it finds several with equal arguments.
     """
 
     def __init__(
@@ -65,9 +63,9 @@ class Program:
         *,
         whole: bool = False,
         out_of_line: Collection[str] = (),
-        shared: Collection[str] = (),
     ) -> None:
-        self.module, self.out_of_line, self.shared = Module(short_loops), out_of_line, shared
+        self.module, self.out_of_line = Module(short_loops), out_of_line
+        self.shared = functions.SHARED if short_loops else ()
         self.whole = whole
         self.units: dict[str, units.Unit] = {}  # that the module calls, by name
         self._made: dict[Any, Made] = {}
@@ -121,7 +119,8 @@ class Program:
             read = writer.registers()
             reads = tuple(parameter.split()[1] in read for parameter in parameters)
             parameters = [parameter for parameter in parameters if parameter.split()[1] in read]
-        writer.define(f"{linkage} {type_} @{name}({', '.join(parameters)})")
+        words = " willreturn memory(none)" if callee.python.__name__ in self.shared else ""
+        writer.define(f"{linkage} {type_} @{name}({', '.join(parameters)}){words}")
         return type_, result, reads
 
     def instead_of(self, function: Any) -> Any:
@@ -225,7 +224,8 @@ class Body(Turns):
 
     def call(self, callee: Callee, arguments: tuple[Value, ...]) -> Value:
         """Call a kernel, in place or as a function of the module."""
-        if callee.inline and (self.without_calls or callee.python.__name__ not in self.program.shared):
+        alone = self.without_calls and self.program.module.on_card
+        if callee.inline and (alone or callee.python.__name__ not in self.program.shared):
             return self.inline(callee, arguments)
         if callee.apart:
             arguments = tuple(passing.loose(argument) for argument in arguments)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from stickslip.jit.functions import OF_NUMPY, OWN, OWN_OF_EXACT
+from stickslip.jit.functions import OF_NUMPY, OWN, OWN_OF_EXACT, SHARED
 from stickslip.jit.kernel import Kernel
 from stickslip.jit.mathematics.arcs import acos, asin, atan, atan2, hypot
 from stickslip.jit.mathematics.errors import erf, erfc
@@ -19,7 +19,7 @@ from stickslip.jit.mathematics.logarithms import acosh, asinh, atanh, log, log1p
 from stickslip.jit.mathematics.remainders import fmod, frexp, ldexp
 from stickslip.jit.mathematics.sines import cos, reduced_exactly, sin, sincos, tan
 
-__all__ = ["KERNELS", "RARE", "SHARED", "sincos"]
+__all__ = ["KERNELS", "RARE", "sincos"]
 
 KERNELS: tuple[Kernel, ...] = (
     sin, cos, tan, asin, acos, atan, atan2, hypot, exp, expm1, sinh, cosh, tanh, log, log1p, log2, log10, pow,
@@ -28,10 +28,9 @@ KERNELS: tuple[Kernel, ...] = (
 """Kernels with the names of those functions of `math` whose place they take."""
 RARE = (reduced_exactly.python.__name__,)
 """Kernels that are seldom called: they must not crowd the code around their calls."""
-SHARED = tuple(kernel.python.__name__ for kernel in (sin, cos, sincos))
-"""Kernels that a card calls, though a processor has them in place: one call serves all that need its result."""
 EXACT = (fmod, frexp, ldexp)
 for kernel in KERNELS:
     table = OWN_OF_EXACT if kernel in EXACT else OWN
     own = getattr(math, kernel.python.__name__)
     table |= {function: kernel for function in (own, *(key for key, other in OF_NUMPY.items() if other is own))}
+SHARED |= {kernel.python.__name__ for kernel in (sin, cos, sincos)}
