@@ -4,10 +4,11 @@ A sweep (`pile`) brings most contacts of a pile to their laws soon.  Where a few
 contract: friction with slip makes its map expand on a group of heavily loaded contacts, and the iterates stay in a
 region of stick, slip and separation in which there is no solution.  Newton's method leaves such a region.  So
 
-    sweeps with momentum, a few plain ones, and until the residual of every contact is small or ROUNDS are over
+    sweeps with momentum, in turns with and without a pull to anchors, and until the residual of every contact is small
+    or ROUNDS are over
         a patch: the contacts that violate their laws, and their neighbours up to a few bodies away
         Newton on the patch, the impulses of all other contacts held
-        sweeps with momentum over all contacts, then plain ones, which spread what is left over
+        such turns of sweeps over all contacts, then plain ones, which spread what is left over
 
 A round that gains little is followed by less momentum (what expands, expands faster with it) and a wider patch.
 """
@@ -22,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.contact.auto import hard_islands
-from stickslip.contact.constants import MOMENTUM, MORE, PULL, RISING, TURN, TURNS
+from stickslip.contact.constants import MOMENTUM, MORE, PULL, RISING, SMALL_PATCH, TURN, TURNS
 from stickslip.contact.contacts import Contacts
 from stickslip.contact.method import Progress
 from stickslip.contact.newton import compile_newton, newton_iterations
@@ -101,9 +102,11 @@ class Pile:
         """Improve the impulses in `active`, and set `residual` and the end velocities; whether patches were needed."""
         tol = self.options.tol
         self.sweep(FIRST, tol, self.momentum, FIRST)
-        for _ in range(MORE):
+        for number in range(MORE):
             if self.residual <= tol:
                 return False
+            if number > 0 and np.count_nonzero(self.patch(RINGS)) <= SMALL_PATCH:
+                break  # sweeps run away on a few contacts
             self.settle(TURNS, self.momentum)
         if self.residual <= tol:
             return False
