@@ -499,4 +499,7 @@ def test_a_hand_that_is_led_anywhere_holds(kind, within):
 @pytest.mark.parametrize("kind", ["box", "sphere", "capsule"])
 def test_hands_that_are_led_anywhere_hold(kind, dt):
     slips = [shaken_hand(seed, kind, dt, 0.3) for seed in range(6)]
-    assert max(slips) < {"box": 1e-9, "capsule": 1e-8, "sphere": 2e-2 * dt}[kind], slips  # a sphere may roll
+    within = {"box": 1e-9, "capsule": 1e-8, "sphere": 2e-2 * dt}[kind]  # a sphere may roll
+    if dt > 1e-3:  # the start is no midpoint: bodies turn by dt omega = 0.012 there, and are put right in two steps
+        within = {"box": 1e-6, "capsule": 1e-5, "sphere": within}[kind]
+    assert max(slips) < within, slips
