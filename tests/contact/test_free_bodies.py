@@ -12,7 +12,7 @@ from stickslip.contact.tree_newton import measure_tree, newton_tree, plain_rules
 from stickslip.contact.tree_problem import TreeProblem, VelocityProblem, tree_motion_room
 from stickslip.jit import entry, kernel
 from stickslip.scenes import engine as scene_engine
-from stickslip.scenes.islands.free_bodies import joint_room, row_room
+from stickslip.scenes.islands.free_bodies import row_room
 
 
 def cross_matrix(p):
@@ -85,7 +85,7 @@ def violation(problem, r):
 def whole(problem, pool):
     """The problem without joints and rows, its plan, and room for it."""
     m = problem.mass.shape[0]
-    free = TreeProblem(problem, problem.size, row_room(pool, 0), joint_room(pool, 0))
+    free = TreeProblem(problem, problem.size, row_room(pool, 0), None)
     plan, pairs = find_plan(problem, free.rows, np.full(m, -1, np.int64), pool)
     return free, plan, tree_room(free, np.empty((pairs, 36)), pool)
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stickslip.contact.pool import Pool, table, truths, whole_numbers
-from stickslip.contact.tree_problem import Rows, Tree, TreeProblem, VelocityProblem, carry, hand_down, is_free
+from stickslip.contact.tree_problem import Rows, Tree, TreeProblem, VelocityProblem, carry, hand_down
 from stickslip.jit import kernel
 
 
@@ -644,13 +644,15 @@ def solve_free(plan: Plan, factors: Parts, wrench: np.ndarray, v: np.ndarray) ->
 @kernel
 def factor_matrix(problem: TreeProblem, plan: Plan, parts: Parts) -> bool:
     """Replace the blocks of a matrix by its factors; False where it is singular."""
-    return factor_free(plan, parts) if is_free(problem) else factor_tree(problem.tree, plan, parts)
+    if problem.tree is None:
+        return factor_free(plan, parts)
+    return factor_tree(problem.tree, plan, parts)
 
 
 @kernel
 def solve_matrix(problem: TreeProblem, plan: Plan, factors: Parts, wrench: np.ndarray, v: np.ndarray) -> None:
     """Twists v of the bodies from wrenches (m, 6), which are used up, with the factors of a matrix."""
-    if is_free(problem):
+    if problem.tree is None:
         solve_free(plan, factors, wrench, v)
     else:
         solve_tree(problem.tree, plan, factors, wrench, v)

@@ -127,7 +127,9 @@ def plain_rules(dim: int, tol: float, steps: int, alpha: float, soft: float) -> 
 def tree_room(problem: TreeProblem, pair: np.ndarray, pool: Pool) -> Any:
     """Room for a problem; pair (e, 36): memory for its ordered pairs; to H no pair belongs."""
     n, k, m = problem.contacts.a.shape[0], problem.rows.a.shape[0], problem.contacts.mass.shape[0]
-    joined = problem.tree.parent.shape[0]
+    joined = 0
+    if problem.tree is not None:
+        joined = m
     state = whole_numbers(pool, n)
     for i in range(n):
         state[i] = 0
@@ -187,7 +189,7 @@ def factor_masses(problem: TreeProblem, plan: Plan, room: TreeRoom) -> bool:
 @kernel
 def tree_velocities(problem: TreeProblem, plan: Plan, motion: TreeMotion, room: TreeRoom) -> None:
     """Velocities of all bodies from the impulses; plan: that of H."""
-    if is_free(problem):
+    if problem.tree is None:
         body_velocities(problem.contacts, motion.contacts.r, motion.contacts.v)
         return
     v, given = motion.contacts.v, problem.tree.given

@@ -220,14 +220,14 @@ class Tree(NamedTuple):
 
 
 class TreeProblem(NamedTuple):
-    """Contacts, rows and joints of the bodies of one island; `tree` is that of no bodies where all of them are free."""
+    """Contacts, rows and joints of the bodies of one island."""
 
     contacts: VelocityProblem  # and the bodies; `size` is that of bodies held by their joints
     mobility: (
         np.ndarray
     )  # (n,) mean diagonal of a contact's block of W of the bodies without joints: the unit of errors
     rows: Rows
-    tree: Tree
+    tree: Any  # Tree, or None where all bodies are free
 
 
 class TreeMotion(NamedTuple):
@@ -254,7 +254,7 @@ def motion_from(pool: Pool, n: int, k: int, m: int) -> Any:
 @kernel(inline=True)
 def is_free(problem: TreeProblem) -> bool:
     """Whether no body has a joint, and there are no rows."""
-    return problem.tree.parent.shape[0] == 0
+    return problem.tree is None
 
 
 @kernel(inline=True)

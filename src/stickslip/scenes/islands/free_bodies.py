@@ -13,7 +13,6 @@ from stickslip.contact.tree_newton import tree_room
 from stickslip.contact.tree_problem import (
     OUTSIDE,
     Rows,
-    Tree,
     TreeProblem,
     VelocityProblem,
     motion_from,
@@ -147,15 +146,6 @@ def row_room(pool: Pool, k: int) -> Any:
     )  # fmt: skip
 
 
-@kernel
-def joint_room(pool: Pool, m: int) -> Any:
-    """Room for the joints of m bodies."""
-    return Tree(
-        whole_numbers(pool, m), zero_table(pool, m, 3), whole_numbers(pool, m), zero_table(pool, m, 36),
-        zero_table(pool, m, 6),
-    )  # fmt: skip
-
-
 @kernel(apart=True)
 def solve_free_bodies(island: Island, options: Options, scale: float, place: np.ndarray) -> int:
     """Improve the impulses of an island without joints; returns the stage of `tree_ladder` that ended it.
@@ -173,7 +163,7 @@ def solve_free_bodies(island: Island, options: Options, scale: float, place: np.
         parent[j] = OUTSIDE
     number_back(island, place, body)
     load_problem(island, dim, place, body, contacts)
-    problem = TreeProblem(contacts, contacts.size, row_room(pool, 0), joint_room(pool, 0))
+    problem = TreeProblem(contacts, contacts.size, row_room(pool, 0), None)
     plan, pairs = find_plan(contacts, problem.rows, parent, pool)
     pair = np.empty((pairs, 36))
     room, motion = tree_room(problem, pair, pool), motion_from(pool, n, 0, m)

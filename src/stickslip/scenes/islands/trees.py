@@ -47,7 +47,6 @@ from stickslip.contact.tree_problem import (
 from stickslip.jit import entry, kernel
 from stickslip.scenes.islands.free_bodies import (
     contact_room,
-    joint_room,
     load_problem,
     number_back,
     number_bodies,
@@ -646,6 +645,15 @@ def ask_again(island: Island, planar: bool, dt: float) -> None:
 def joined_pool(n: int, k: int, m: int, joints: int) -> Any:
     """Memory for what `solve_joined` takes: n contacts, k rows, m bodies, and the joints of the scene."""
     return pool_of(64 * n + 28 * k + 501 * m, 4 * n + 3 * k + 32 * m + 9, 2 * n + 2 * m + 1 + joints)
+
+
+@kernel
+def joint_room(pool: Pool, m: int) -> Any:
+    """Room for the joints of m bodies."""
+    return Tree(
+        whole_numbers(pool, m), zero_table(pool, m, 3), whole_numbers(pool, m), zero_table(pool, m, 36),
+        zero_table(pool, m, 6),
+    )  # fmt: skip
 
 
 @kernel(apart=True)
