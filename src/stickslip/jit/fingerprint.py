@@ -60,9 +60,9 @@ def function_fingerprint(function: Callable[..., Any]) -> str:
             digest.update(getattr(value, "__qualname__", value.__name__).encode())
         else:
             raise ValueError(
-                f"a model function is a function written with def or lambda, and uses numbers, arrays and such functions, "
-                f"got {value!r} of type {type(value).__name__}; "
-                "keep its numbers in parameters=, or in names around a function: def make(k): def force(q, u, t, p): ..."
+                "a model function is written with def or lambda, and uses numbers, arrays and functions alone, "
+                f"got {value!r} of type {type(value).__name__}; keep its numbers in parameters=, "
+                "or in names around a function: def make(k): def force(q, u, t, p): ..."
             )
 
     add(function)
