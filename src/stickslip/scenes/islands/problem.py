@@ -240,8 +240,12 @@ def activate(
         turning, more = options.predictive and not blow and turns(bodies, a, b, dt), 0.0
         if turning and turn_as_one(bodies.ahead[a], bodies.ahead[b]):
             more = gap_beyond(bodies.ahead, geoms, contacts, active, n, dt)
-            u0 += gap_beyond(vel, geoms, contacts, active, n, -dt)
-            v0 += more
+            held = u0 + gap_beyond(vel, geoms, contacts, active, n, -dt)
+            # It comes or goes: Newton's law is that of the midpoint.  And no floor is raised: that would gain energy.
+            if more < 0.0 or (eps_N > 0.0 and abs(held) > more):
+                more = 0.0
+            else:
+                u0, v0 = held, v0 + more
         if options.predictive:
             near = least if gap - least <= slop else gap
             floor, reach = (0.0, slop) if widest <= slop else (-max(near, 0.0) / dt, 0.0)
