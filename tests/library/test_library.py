@@ -11,6 +11,7 @@ import sympy as sp
 
 from stickslip import library
 from stickslip.mechanisms.system import CONTACT, FRICTION
+from tests.io.trajectories import trajectory
 
 
 @pytest.mark.parametrize("name", library.names())
@@ -60,11 +61,11 @@ def test_names_are_found_or_the_nearest_is_named():
 def test_scenario_passes_itself_to_simulate(monkeypatch):
     calls = []
     module = types.ModuleType("stickslip.run.simulate")
-    module.simulate = lambda *args, **options: calls.append((args, options))
+    module.simulate = lambda *args, **options: calls.append((args, options)) or trajectory()
     monkeypatch.setitem(sys.modules, "stickslip.run", types.ModuleType("stickslip.run"))
     monkeypatch.setitem(sys.modules, "stickslip.run.simulate", module)
     scenario = library.bouncing_ball(height=2.0)
-    scenario.simulate()
+    assert scenario.simulate().scenario is scenario
     scenario.simulate(dt=0.5, params={"g": 1.0}, q0=[3.0])
     (args, options), (args_2, options_2) = calls
     assert args == (scenario.system, scenario.q0, scenario.u0)

@@ -368,10 +368,6 @@ def test_refusals_of_energies(changes, message):
         (lambda: Contact("a", gap=phi, threshold=1.0), "has threshold = 1.0 but no tangential direction"),
         (lambda: Contact("a", gap=phi, tangent_drift=1), "tangent_drift belongs to tangent"),
         (lambda: Contact("a", gap=phi, kind=7), "kind must be one of"),
-        (
-            lambda: Contact("a", gap=phi, slip=phi, friction=phi),
-            "friction of contact 'a' may depend on parameters only",
-        ),
         (lambda: Contact("a", gap=omega), "gap of contact 'a' may depend on coordinates, time, parameters only"),
         (lambda: Contact("a", gap=r), "gap of contact 'a' does not depend on any coordinate"),
         (lambda: Contact("a", gap=phi, slip=r), "slip of contact 'a' does not depend on any coordinate"),
