@@ -650,9 +650,10 @@ def visit(order):
 @needs_memory
 @pytest.mark.parametrize("clients", [1, 8])
 def test_memory_stays_with_many_systems(ask, server, clients):
-    """10,000 requests of all systems and steppers, by one client or eight at once: memory is flat within 50 MB.
+    """10,000 requests of all systems and steppers: memory is flat within 50 MB with one client, bounded with eight.
 
-    The largest memory of the first tenth, which the systems that come first need, is compared with that of all others.
+    With one client the largest memory of the first tenth is compared with that of all others.  Eight clients have six
+    processes at work, and the systems that happen to come together decide on the sum.
     """
     count, order = int(os.environ.get("STICKSLIP_REQUESTS", "10000")), random.Random(1)
     for entry in map(LibraryEntry, entry_names()):
@@ -684,7 +685,9 @@ def test_memory_stays_with_many_systems(ask, server, clients):
     first = max(total for number, total, _ in seen if number <= count // 10)
     later = max(total for number, total, _ in seen if number > count // 10)
     print(f"{len(done)} requests: at most {first / 1e6:.0f} MB in the first tenth, {later / 1e6:.0f} MB later")
-    assert later - first < 50e6 and max(processes for *_, processes in seen) <= workers_module.MOST + 2
+    assert max(processes for *_, processes in seen) <= workers_module.MOST + 2
+    most = (150 + 100 + 80 * workers_module.MOST) * 1e6  # server, what is shared, one system for each process
+    assert later - first < 50e6 if clients == 1 else max(first, later) < most
 
 
 def test_times_beyond_all_bounds_are_answered(ask):
