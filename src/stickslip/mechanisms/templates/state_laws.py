@@ -9,8 +9,11 @@ from stickslip.mechanisms.templates.model import FRICTION_LAWS, N_CONTACTS, N_DO
 
 
 @rare
-def evaluate_laws(q, u, t, p, W_N, w_hat, mu, eps_N, eps_T, threshold):
-    """The coefficients at (q, t) of contacts that approach with the velocities u; see `System.laws_at`."""
+def evaluate_laws(q, u, t, p, W_N, w_hat, coefficients):
+    """The coefficients at (q, t) of contacts that approach with the velocities u; see `System.laws_at`.
+
+    coefficients : arrays for mu, eps_N, eps_T and threshold
+    """
     M = local_array((N_DOF, N_DOF), float64)
     V = local_array(N_DOF, float64)
     approach = local_array(N_CONTACTS, float64)
@@ -29,6 +32,7 @@ def evaluate_laws(q, u, t, p, W_N, w_hat, mu, eps_N, eps_T, threshold):
             for j in range(N_DOF):
                 alpha += W_N[k, j] * V[j]
         inertia[k] = 1.0 / alpha if alpha > 0.0 else math.inf
+    mu, eps_N, eps_T, threshold = coefficients
     laws_at(q, t, p, approach, inertia, mu, eps_N, eps_T, threshold)
 
 
@@ -47,7 +51,8 @@ def take_laws(m, t):
             for k in range(N_CONTACTS):
                 if carried[k, 0] != 0.0 or carried[k, 1] != 0.0:
                     u[j] -= directions.V_N[k, j] * carried[k, 0] + directions.V_T[k, j] * carried[k, 1]
-    evaluate_laws(m.step.q_C, u, t, m.run.p, directions.W_N, directions.w_hat, laws.mu, laws.eps_N, laws.eps_T, laws.a)
+    coefficients = laws.mu, laws.eps_N, laws.eps_T, laws.a
+    evaluate_laws(m.step.q_C, u, t, m.run.p, directions.W_N, directions.w_hat, coefficients)
     for k in range(N_CONTACTS):
         if SCHEME == PAOLI:
             gamma_N = directions.w_hat[k, 0]
