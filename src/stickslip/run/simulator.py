@@ -256,8 +256,8 @@ class Simulator:
         store.parts, store.events = list(store.parts), list(store.events)
         found = store.finish("stepped by hand", True, time.perf_counter() - self._since)
         shown = None if self._scenario.drawing is None else self._scenario  # so that the run can be drawn and filmed
-        own = {"parameters": dict(self.params)} if self.params else {}
-        return replace(found, scenario=shown, **own)
+        found = replace(found, scenario=shown)
+        return replace(found, parameters=dict(self.params)) if self.params else found
 
     @property
     def certificate(self) -> Certificate:
