@@ -70,8 +70,8 @@ def test_python_blocks_of_long_pages_run_coarsely(name: str, tmp_path: Path, mon
         return runs[-1]
 
     fine = simulate.simulate
+    monkeypatch.setattr(stickslip, "simulate", coarse)  # first: it may be looked up for the first time, and is put back
     monkeypatch.setattr(simulate, "simulate", coarse)
-    monkeypatch.setattr(stickslip, "simulate", coarse)
     monkeypatch.chdir(tmp_path)
     names = run_blocks(ROOT / "docs" / name, asserting=False)
     assert len(names) > 2 and runs

@@ -1,4 +1,4 @@
-"""HTML of results for notebooks: small tables, with all text escaped."""
+"""Tables of results: lines of text for terminals, HTML for notebooks, with all text escaped."""
 
 from __future__ import annotations
 
@@ -9,6 +9,12 @@ from typing import Any
 _CELL = "padding:0.15em 0.8em 0.15em 0;text-align:left;vertical-align:top"
 MOST_ROWS = 12
 """Rows of a table in a notebook; longer ones end with the number of rows that are left out."""
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """A line for each row, with columns as wide as their longest cell."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows]
 
 
 def table(rows: Iterable[Sequence[Any]], head: Sequence[str] = (), caption: str = "") -> str:
@@ -33,7 +39,7 @@ def columns_table(columns: dict[str, Any], count: int, caption: str = "") -> str
 
 
 def shown(value: Any) -> str:
-    """A number with six digits, a vector in brackets, anything else as text."""
+    """A number with six digits (0 for -0), a vector in brackets, anything else as text."""
     if hasattr(value, "ndim") and value.ndim == 1:
         return f"({', '.join(shown(x) for x in value)})"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value + 0.0:.6g}" if isinstance(value, float) else str(value)

@@ -469,7 +469,10 @@ def as_scenario(moving: Any, dt: float | None, q0: Any, u0: Any) -> Scenario:
             raise ValueError("q0 and u0 are for mechanisms; the start of a scene stands in its bodies.")
         return replace(moving, dt=length, t_end=max(moving.t_end, length), **start)
     if not isinstance(moving, (Scene, System)):
-        raise ValueError(f"a Scenario, a Scene, or a system with q0= and u0= is needed, got {type(moving).__name__}.")
+        own = "; give its attribute scenario" if isinstance(getattr(moving, "scenario", None), Scenario) else ""
+        raise ValueError(
+            f"a Scenario, a Scene, or a system with q0= and u0= is needed, got {type(moving).__name__}{own}."
+        )
     if dt is None:
         raise ValueError("dt must be given [s]; only scenarios, such as those of the library, have one.")
     length = real_number(dt, "dt")

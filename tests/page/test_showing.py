@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import stickslip as ss
+from stickslip.figures.animation import Film
 from stickslip.page import showing
 
 
@@ -52,6 +53,25 @@ def test_a_run_from_a_file_finds_its_library_entry(run, tmp_path):
 def test_a_run_animates_itself(run, tmp_path):
     film = run.animate(tmp_path / "run.gif", span=0.2, fps=5, progress=False)
     assert film.read_bytes().startswith(b"GIF8")
+
+
+def test_a_scene_that_is_stepped_by_hand_is_drawn_as_well(scene, tmp_path):
+    sim = ss.Simulator(scene, dt=2e-3)
+    sim.step(50)
+    run = sim.trajectory()
+    assert run.plot() is not None and run.scenario.drawing is not None
+    assert run.animate(tmp_path / "run.gif", fps=2, progress=False).read_bytes().startswith(b"GIF8")
+
+
+@pytest.mark.parametrize("name", ["compass_gait", "rimless_wheel"])
+def test_the_film_of_a_walker_keeps_all_of_it_in_view(name):
+    entry = ss.library.get(name)
+    run = entry.simulate(dt=1e-2, t_end=2.0, engine="reference")
+    film = Film.plan(run, entry.drawing)
+    x = film.q[:, run.coordinate_names.index("x")] - film.camera[:, 0]
+    y = film.q[:, run.coordinate_names.index("y")] - film.camera[:, 1]
+    assert film.box[0] < x.min() and x.max() < film.box[1]
+    assert film.box[2] < y.min() and y.max() < film.box[3]
 
 
 def test_what_has_no_drawing_makes_no_film(tmp_path):

@@ -186,6 +186,13 @@ def test_bad_input_for_a_scene_is_one_line_and_changes_nothing():
     assert np.array_equal(sim.q, q)
 
 
+def test_a_name_that_a_joint_or_a_body_does_not_have_cannot_be_set():
+    sim = ss.Simulator(pendulum(), dt=1e-3)
+    for handle in (sim.joint("hip"), sim.body("bar")):
+        with pytest.raises(AttributeError):
+            handle.torqe = 3.0
+
+
 def test_a_state_that_tears_a_joint_is_refused():
     sim = ss.Simulator(pendulum(), dt=1e-3)
     with pytest.raises(ValueError, match="agree with the joints"):

@@ -56,6 +56,16 @@ class BifurcationDiagram:
             counts[i] = int(len(own) > 0) + int((np.diff(own) > tol * width).sum())
         return counts
 
+    def __repr__(self) -> str:
+        values = f"{len(self.values)} values of {self.name}"
+        if len(self.values):
+            values += f" from {self.values[0]:.6g} to {self.values[-1]:.6g}"
+        failed = f", {len(self.failed)} without a return" if self.failed else ""
+        return (
+            f"<BifurcationDiagram of {self.system!r}: {values}, {len(self.index)} points of "
+            f"{', '.join(self.observed)}{failed}; section: {self.section}>"
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """The result as plain values, ready for JSON."""
         return {

@@ -418,7 +418,7 @@ def _judge(trajectory: "Trajectory", out: Path | None) -> None:
         kept = "nothing is kept without --out" if out is None else "the same command with --resume goes on"
         raise Interrupted(f"{trajectory.system_name} {trajectory.status}; {kept}")
     if not trajectory.complete:
-        print(f"stickslip: error: {printable(f'{trajectory.system_name} {trajectory.status}')}", file=sys.stderr)
+        print(f"stickslip: error: {printable(f'{trajectory.system_name}: {trajectory.status}')}", file=sys.stderr)
         raise typer.Exit(_FAILED)
     failed = trajectory.certificate.failed_steps
     if failed:

@@ -83,7 +83,7 @@ def compass_gait(
         t_end=5.0,
         title="Compass gait down a slope",
         source="[GTE98]",
-        drawing=Drawing(_shapes, span=3.0, follow="x"),
+        drawing=Drawing(_shapes, span=3.0),
         reset=Reset(section="impact:foot 2", swap=[("theta_1", "theta_2")]),
     )
 

@@ -77,7 +77,7 @@ def rimless_wheel(
         t_end=5.0,
         title=f"Rimless wheel with {spokes} spokes",
         source="[M90] section 2",
-        drawing=Drawing(partial(_shapes, spokes), span=2.0, follow="x"),
+        drawing=Drawing(partial(_shapes, spokes), span=2.0),
         reset=Reset(section="impact:spoke 2", shift={"phi": -2 * sp.pi / spokes}),
     )
 

@@ -255,6 +255,8 @@ class Simulator:
         store = copy.copy(self._store)
         store.parts, store.events = list(store.parts), list(store.events)
         found = store.finish("stepped by hand", True, time.perf_counter() - self._since)
+        shown = None if self._scenario.drawing is None else self._scenario  # so that the run can be drawn and filmed
+        found = replace(found, scenario=shown)
         return replace(found, parameters=dict(self.params)) if self.params else found
 
     @property

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 class BodyHandle:
     """A body at the present of a simulator."""
 
+    __slots__ = ("_body", "_engine", "name")  # so that a misspelt name that is set is refused
+
     def __init__(self, engine: SceneEngine, body: Body) -> None:
         self._engine, self._body, self.name = engine, body, body.name
 
@@ -90,6 +92,8 @@ class BodyHandle:
 
 class JointHandle:
     """A joint at the present of a simulator; what is set holds from the next step on, until it is set anew."""
+
+    __slots__ = ("_engine", "_joint", "_k", "_numbers", "name")  # so that a misspelt name that is set is refused
 
     def __init__(self, engine: SceneEngine, k: int) -> None:
         self._engine, self._k = engine, k

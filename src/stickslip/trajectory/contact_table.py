@@ -58,8 +58,7 @@ class ContactTable:
         rows = [list(self.columns)]
         for i in range(min(len(self), _SHOWN)):
             rows.append([_cell(value[i]) for value in self.columns.values()])
-        widths = [max(len(row[k]) for row in rows) for k in range(len(self.columns))]
-        lines = ["  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows]
+        lines = markup.aligned(rows)
         if len(self) > _SHOWN:
             lines.append(f"... {len(self) - _SHOWN} more")
         return "\n".join(lines) if len(self) else "no contact is closed"
@@ -72,5 +71,6 @@ class ContactTable:
 
 def _cell(value: Any) -> str:
     if isinstance(value, np.ndarray):
-        return f"({', '.join(f'{x:.4g}' for x in value)})"
+        # adding zero turns -0 into 0
+        return f"({', '.join(f'{x + 0.0:.4g}' for x in value)})"
     return str(value) if isinstance(value, str) else f"{value:.6g}"

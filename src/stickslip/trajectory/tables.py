@@ -84,17 +84,19 @@ class ImpactTable:
         return markup.columns_table(columns, len(self), f"{len(self)} impacts")
 
     def __str__(self) -> str:
-        rows, names = [" ".join(f"{key:>26}" for key in self.columns)], (*self.names, "-")
-        shown = min(len(self), 20)
+        names, shown = (*self.names, "-"), min(len(self), 20)
+        rows = [list(self.columns)]
         for i in range(shown):
-            cells = [
-                names[int(value[i])] if key in ("contact", OTHER) else f"{value[i]:.9g}"
-                for key, value in self.columns.items()
-            ]
-            rows.append(" ".join(f"{cell:>26}" for cell in cells))
+            rows.append(
+                [
+                    names[int(value[i])] if key in ("contact", OTHER) else f"{value[i]:.6g}"
+                    for key, value in self.columns.items()
+                ]
+            )
+        lines = markup.aligned(rows)
         if shown < len(self):
-            rows.append(f"... {len(self) - shown} more")
-        return "\n".join(rows)
+            lines.append(f"... {len(self) - shown} more")
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True, eq=False)
