@@ -404,3 +404,28 @@ def test_a_control_law_is_called_at_its_rate():
     ):
         with pytest.raises(ValueError, match=words):
             wrong()
+
+
+def test_work_of_a_hand_is_not_called_an_error_of_the_steps():
+    """Torques, forces and motors do work: in a scene, and from the moment on in which a simulator is given one."""
+    driven = pendulum(torque=0.7).simulate(dt=1e-3, t_end=0.1, progress=False).certificate
+    assert not driven.doubts() and np.isnan(driven.rule_share)
+    sim = ss.Simulator(pendulum(), dt=1e-3)
+    start = sim.save()
+    for give in (
+        lambda: setattr(sim.joint("hip"), "torque", 0.7),
+        lambda: setattr(sim.body("bar"), "torque", 0.7),
+        lambda: setattr(sim.body("bar"), "force", (0.7, 0.0)),
+    ):
+        sim.restore(start)
+        give()
+        sim.step(50)
+        assert "work of applied forces" in str(sim.certificate) and not sim.certificate.doubts()
+        assert "work of applied forces" in str(pickle.loads(pickle.dumps(sim)).certificate)
+    sim.restore(start)
+    sim.joint("hip").motor = (1.0, 2.0)
+    sim.step(50)
+    assert "gained at contacts and motors" in str(sim.certificate) and "by the steps" in str(sim.certificate)
+    sim.restore(start)
+    sim.step(1)
+    assert "by the steps none" in str(sim.certificate) and "motors" not in str(sim.certificate)

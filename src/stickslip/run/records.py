@@ -406,11 +406,11 @@ class Store:
         return self.run.engine.step_energy(self.run.state)
 
     def _certificate(self) -> Certificate:
-        book = self.run.state.book
+        book, measured = self.run.state.book, self.run.engine.certificate()
         return Certificate(
             tolerance=self.run.tol,
             energy_in_play=self._energy_in_play(),
-            forced=int(self.run.system.forced),
+            forced=int(self.run.system.forced) | measured.pop("forced", 0),
             failed_steps=int(book[codes.FAILED_STEPS]),
             max_residual=float(book[codes.MAX_RESIDUAL]),
             max_penetration=self.deepest_so_far(),
@@ -423,7 +423,7 @@ class Store:
             integration_energy=self._integration_energy(),
             friction_rounds=int(book[codes.FRICTION_ROUNDS]),
             friction_contraction=float(book[codes.FRICTION_CONTRACTION]),
-            **self.run.engine.certificate(),
+            **measured,
         )
 
     def _integration_energy(self) -> float:
