@@ -429,3 +429,18 @@ def test_work_of_a_hand_is_not_called_an_error_of_the_steps():
     sim.restore(start)
     sim.step(1)
     assert "by the steps none" in str(sim.certificate) and "motors" not in str(sim.certificate)
+
+
+def test_a_parameter_that_changes_an_energy_leaves_the_balance_of_energy_unknown():
+    """What a new stiffness or gravity puts in is no error of the steps; a new restitution puts in nothing."""
+    sim = ss.Simulator(ss.library.bouncing_ball(restitution=0.8), dt=1e-3)
+    sim.step(100)
+    sim.params["restitution"] = 0.5
+    assert "by the steps unknown" not in str(sim.certificate)
+    start = sim.save()
+    sim.params["g"] = 2.0
+    sim.step(10)
+    assert np.isnan(sim.certificate.integration_energy) and not sim.certificate.doubts()
+    assert np.isnan(pickle.loads(pickle.dumps(sim)).certificate.integration_energy)
+    sim.restore(start)
+    assert np.isfinite(sim.certificate.integration_energy)

@@ -431,8 +431,9 @@ class Store:
         run, state = self.run, self.run.state
         if run.engine.books_integration():
             return float(state.book[codes.INTEGRATION_ENERGY])
-        times, places, motions = np.array([state.t0, state.t]), np.stack([run.q0, state.q]), np.stack([run.u0, state.u])
-        start, end = run.engine.measure(state, times, places, motions).energy.sum(axis=1)
+        if run.retuned:
+            return math.nan
+        start, end = run.energies_of_start_and_now()
         with np.errstate(invalid="ignore"):  # energies beyond all numbers end a run, and their difference is unknown
             return float(end - start - state.book[codes.CONTACT_WORK] - state.book[codes.PROJECTION_ENERGY])
 
