@@ -354,3 +354,53 @@ def test_a_friction_law_with_parameters_of_the_place():
     assert run.u[-1, 0] == pytest.approx(G * (0.1 * late + (4.0 - begins**2) / 16), abs=1e-9)
     stepped = ss.simulate(block, [0, 0], [0, 0], dt=1e-2, t_end=2.0, engine="reference")
     assert stepped.u[-1, 0] == pytest.approx(run.u[-1, 0], abs=5e-2)
+
+
+def cam(constrained):
+    """A bar whose centre a cam moves to and fro, x = 0.3 sin p: with a constraint, or without x.
+
+    Restitution depends on the load.
+    """
+    z, angle, vz, w = sp.symbols("z angle vz w")
+    load = sp.Symbol("load")
+    here, speed = 0.3 * sp.sin(angle), 0.3 * sp.cos(angle) * w
+    place = x if constrained else here
+    tip = ss.Contact(
+        "tip",
+        gap=z + 0.5 * sp.sin(angle),
+        slip=place + 0.5 * sp.cos(angle),
+        friction=0.3,
+        restitution_normal=ss.RestitutionCurve(sp.exp(-load * v / 2), v, load),
+    )
+    rows = [ss.Constraint(name, equation=size * (x - here)) for name, size in (("cam", 1), ("again", 2))]
+    return ss.LagrangianSystem.from_energies(
+        [x, z, angle] if constrained else [z, angle],
+        velocities=[vx, vz, w] if constrained else [vz, w],
+        kinetic=0.65 * ((vx if constrained else speed) ** 2 + vz**2) + w**2 / 10,
+        potential=1.3 * G * z,
+        contacts=[tip],
+        constraints=rows if constrained else [],
+    )
+
+
+def test_constraints_add_to_the_inertia_that_a_contact_feels():
+    """An impact with a constraint, written twice, is that of minimal coordinates, under every law."""
+    angle, turns = -0.4, -1.0
+    place, speed = [-0.5 * math.sin(angle), angle], [-1.5, turns]
+    for law in (ss.Newton(), ss.Poisson(), ss.Stronge()):
+        least = ss.impact(cam(False), place, speed, law)
+        more = ss.impact(cam(True), [0.3 * math.sin(angle), *place], [0.3 * math.cos(angle) * turns, *speed], law)
+        np.testing.assert_allclose(more.u[1:], least.u, rtol=1e-13)
+        np.testing.assert_allclose(more.normal_impulse[0], least.normal_impulse[0], rtol=1e-13)
+
+
+@pytest.mark.parametrize("stepper", ["moreau-midpoint", "paoli-schatzman"])
+def test_both_engines_have_one_impact_with_a_constraint(stepper):
+    """The kernel and the reference agree in the approach speed and in the inertia of a constrained impact."""
+    start = [0.3 * math.sin(0.4), 0.2, 0.4], [0.3 * math.cos(0.4), -2.0, 1.0]
+    run, other = (
+        ss.simulate(cam(True), *start, dt=4e-3, t_end=0.4, stepper=stepper, engine=engine)
+        for engine in ("compiled", "reference")
+    )
+    assert run.complete and 0.0 in run.impacts()["contact"]
+    np.testing.assert_allclose(run.u, other.u, rtol=0.0, atol=1e-10)

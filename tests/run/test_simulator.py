@@ -411,3 +411,43 @@ def test_a_control_law_is_called_at_its_rate():
     ):
         with pytest.raises(ValueError, match=words):
             wrong()
+
+
+def test_work_of_a_hand_is_not_called_an_error_of_the_steps():
+    """Torques, forces and motors do work: in a scene, and from the moment on in which a simulator is given one."""
+    driven = pendulum(torque=0.7).simulate(dt=1e-3, t_end=0.1, progress=False).certificate
+    assert not driven.doubts() and np.isnan(driven.rule_share)
+    sim = ss.Simulator(pendulum(), dt=1e-3)
+    start = sim.save()
+    for give in (
+        lambda: setattr(sim.joint("hip"), "torque", 0.7),
+        lambda: setattr(sim.body("bar"), "torque", 0.7),
+        lambda: setattr(sim.body("bar"), "force", (0.7, 0.0)),
+    ):
+        sim.restore(start)
+        give()
+        sim.step(50)
+        assert "work of applied forces" in str(sim.certificate) and not sim.certificate.doubts()
+        assert "work of applied forces" in str(pickle.loads(pickle.dumps(sim)).certificate)
+    sim.restore(start)
+    sim.joint("hip").motor = (1.0, 2.0)
+    sim.step(50)
+    assert "gained at contacts and motors" in str(sim.certificate) and "by the steps" in str(sim.certificate)
+    sim.restore(start)
+    sim.step(1)
+    assert "by the steps none" in str(sim.certificate) and "motors" not in str(sim.certificate)
+
+
+def test_a_parameter_that_changes_an_energy_leaves_the_balance_of_energy_unknown():
+    """What a new stiffness or gravity puts in is no error of the steps; a new restitution puts in nothing."""
+    sim = ss.Simulator(ss.library.bouncing_ball(restitution=0.8), dt=1e-3)
+    sim.step(100)
+    sim.params["restitution"] = 0.5
+    assert "by the steps unknown" not in str(sim.certificate)
+    start = sim.save()
+    sim.params["g"] = 2.0
+    sim.step(10)
+    assert np.isnan(sim.certificate.integration_energy) and not sim.certificate.doubts()
+    assert np.isnan(pickle.loads(pickle.dumps(sim)).certificate.integration_energy)
+    sim.restore(start)
+    assert np.isfinite(sim.certificate.integration_energy)

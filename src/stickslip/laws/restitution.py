@@ -21,6 +21,7 @@ class RestitutionCurve:
     curve : SymPy expression in `speed`, `mass`, coordinates, time and parameters of the system
     speed : the symbol of the approach speed v = max(0, -gamma_N) before the impact [m/s]
     mass : the symbol of the inertia m = 1 / (w_N^T M^-1 w_N) that the contact feels [kg]; None where it does not occur.
+        Constraints make it larger: P of `mechanisms.inertia` stands in place of M^-1.
         m v is the impulse that stops the approach of this contact alone, the load of a plastic impact
 
     In a time step v is the approach speed at its begin; a contact that rests has v = 0.  The coefficient must lie in

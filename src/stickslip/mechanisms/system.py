@@ -441,10 +441,14 @@ class System:
     def _approach(self, q: ArrayLike, t: float, p: Array, u: ArrayLike | None) -> tuple[Array, Array]:
         """Approach speeds max(0, -gamma_N) [m/s] and inertias 1 / (w_N^T M^-1 w_N) [kg], (n,); see `RestitutionCurve`.
 
-        The inertia of a contact without normal direction is infinite.
+        With constraints P stands in place of M^-1, see `mechanisms.inertia`.  The inertia of a contact without normal
+        direction is infinite.
         """
-        W_N, _, w_hat = self.geometry(q, t, p)
-        alpha = np.sum(W_N * np.linalg.solve(self.mass(q, t, p), W_N.T).T, axis=1)
+        from stickslip.mechanisms.inertia import Inertia  # which imports this module
+
+        directions = W_N, _, w_hat = self.geometry(q, t, p)
+        inertia_here = Inertia.at(self, np.asarray(q, dtype=float), t, p, None, directions)
+        alpha = np.sum(W_N * inertia_here.directions(W_N).T, axis=1)
         inertia = np.where(alpha > 0.0, 1.0 / np.where(alpha > 0.0, alpha, 1.0), math.inf)
         if u is None:
             return np.zeros(self.n_contacts), inertia

@@ -51,6 +51,7 @@ class Run:
     identity : all that decides the motion; a run goes on from a checkpoint only where its identity is equal
     notes : what was chosen besides the names of stepper and solver, for the attributes of the trajectory
     time_limit : seconds by the clock, without those of compiling, after which the run ends
+    retuned : whether a parameter has changed an energy since the start, so that the balance of energy is not known
     """
 
     system: Any
@@ -67,10 +68,22 @@ class Run:
     identity: Callable[[], dict[str, Any]]
     notes: Callable[[], dict[str, str]]
     time_limit: float | None = None
+    retuned: bool = False
 
     def __post_init__(self) -> None:
         self.engine.begin(self.state, self.q0, self.u0, self.steps)
         self._require_energy()
+
+    def energies_of_start_and_now(self) -> tuple[float, float]:
+        """Kinetic and potential energy together, at the start and at the present, with the present parameters [J]."""
+        state = self.state
+        times, places, motions = (
+            np.array([state.t0, state.t]),
+            np.stack([self.q0, state.q]),
+            np.stack([self.u0, state.u]),
+        )
+        start, end = self.engine.measure(state, times, places, motions).energy.sum(axis=1)
+        return float(start), float(end)
 
     def _require_energy(self) -> None:
         """Raise ValueError where the kinetic energy of the start is beyond all numbers."""

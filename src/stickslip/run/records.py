@@ -406,11 +406,11 @@ class Store:
         return self.run.engine.step_energy(self.run.state)
 
     def _certificate(self) -> Certificate:
-        book = self.run.state.book
+        book, measured = self.run.state.book, self.run.engine.certificate()
         return Certificate(
             tolerance=self.run.tol,
             energy_in_play=self._energy_in_play(),
-            forced=int(self.run.system.forced),
+            forced=int(self.run.system.forced) | measured.pop("forced", 0),
             failed_steps=int(book[codes.FAILED_STEPS]),
             max_residual=float(book[codes.MAX_RESIDUAL]),
             max_penetration=self.deepest_so_far(),
@@ -423,7 +423,7 @@ class Store:
             integration_energy=self._integration_energy(),
             friction_rounds=int(book[codes.FRICTION_ROUNDS]),
             friction_contraction=float(book[codes.FRICTION_CONTRACTION]),
-            **self.run.engine.certificate(),
+            **measured,
         )
 
     def _integration_energy(self) -> float:
@@ -431,8 +431,9 @@ class Store:
         run, state = self.run, self.run.state
         if run.engine.books_integration():
             return float(state.book[codes.INTEGRATION_ENERGY])
-        times, places, motions = np.array([state.t0, state.t]), np.stack([run.q0, state.q]), np.stack([run.u0, state.u])
-        start, end = run.engine.measure(state, times, places, motions).energy.sum(axis=1)
+        if run.retuned:
+            return math.nan
+        start, end = run.energies_of_start_and_now()
         with np.errstate(invalid="ignore"):  # energies beyond all numbers end a run, and their difference is unknown
             return float(end - start - state.book[codes.CONTACT_WORK] - state.book[codes.PROJECTION_ENERGY])
 

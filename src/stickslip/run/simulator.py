@@ -55,6 +55,7 @@ class Snapshot:
     t0: float
     p: Array
     arrays: dict[str, np.ndarray]
+    retuned: bool = False
     recording: dict[str, Any] | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -285,7 +286,7 @@ class Simulator:
         self._store.compact()
         recording = {"of": self._store, **self._store.kept()}
         p = np.array(run.state.p, float)
-        return Snapshot(run.state.t, self._identity(), run.state.t0, p, self._arrays(), recording)
+        return Snapshot(run.state.t, self._identity(), run.state.t0, p, self._arrays(), run.retuned, recording)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to a snapshot of this simulator, or of another one of the same system: the steps after it are equal.
@@ -304,7 +305,7 @@ class Simulator:
         self.params.take(snapshot.p)
         same = kept is not None and kept["of"] is self._store
         with uninterrupted():
-            run.state.t0 = snapshot.t0
+            run.state.t0, run.retuned = snapshot.t0, snapshot.retuned
             self._take(snapshot.arrays)
             if same and kept is not None:
                 self._store.return_to({name: value for name, value in kept.items() if name != "of"})
@@ -373,7 +374,9 @@ class Params(MutableMapping[str, float]):
         _, _, p = run.system.check(run.state.q, run.state.u, changed, run.state.t, ("q", "u"))
         simulator._single.flush()
         self._values = changed
+        before = run.energies_of_start_and_now()
         run.state.p[:] = p
+        run.retuned = run.retuned or run.energies_of_start_and_now() != before
         run.engine.begin(run.state, run.state.q.copy(), run.state.u.copy(), 1)
 
     def take(self, p: Array) -> None:

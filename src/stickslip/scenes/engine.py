@@ -53,6 +53,7 @@ from stickslip.scenes.islands.trees import solve_joined_again
 from stickslip.scenes.parts import Diary, Island, Problems, Records, Search, Span, Touching, World
 from stickslip.scenes.scene import Scene
 from stickslip.scenes.start import appearances, check_appearing
+from stickslip.trajectory import FORCES
 
 SWEEPS = 300
 SINK = 1e-3  # of the smaller body's radius: contacts that are deeper are pushed apart
@@ -161,6 +162,7 @@ class SceneEngine(Engine):
         self.driven = [body for body in scene.bodies if body.kind == "driven"]
         self.called = [force for force in scene.forces if callable(force.force) or callable(force.torque)]
         self.wrench, self.pushes = np.zeros((n, 6)), np.zeros((n, 6))
+        self.by_hand = np.zeros(1, np.int64)  # what a hand has set to do work, see `note_drive`
         self.constant = self.bodies.wrench.copy()  # forces and torques of the scene that are numbers
         self.narrow = tables.narrow_room(self.geoms)
         link_pairs(self.shapes, self.geoms, self.narrow)
@@ -309,6 +311,7 @@ class SceneEngine(Engine):
             "restitution_left_out": int(self.counts[step.PLASTIC]),
             "contacts_left_out": int(self.counts[step.HELD]),
             "max_integration_gain": float(self.book.numbers[step.RULE_GAIN]),
+            "forced": int(self.by_hand[0]),
         }
 
     def _call(self, state: SceneState, n: int, block: Block, resume: bool) -> int:
@@ -397,6 +400,12 @@ class SceneEngine(Engine):
         """Set a force [N] or torque [N m] in world axes on a body, beside those of the scene, until it is set anew."""
         self.pushes[body, part] = value
         self.bodies.wrench[body, part] = self.constant[body, part] + self.pushes[body, part]
+        if np.any(value != 0.0):
+            self.note_drive(FORCES)
+
+    def note_drive(self, kinds: int) -> None:
+        """Write down that forces or motors, a sum as in `Certificate.forced`, may do work from now on."""
+        self.by_hand[0] |= kinds
 
     def _solve(self, contacts: Any) -> float:
         """Solve the islands whose start from the last step was not good enough; returns the worst residual."""
@@ -809,6 +818,7 @@ class SceneEngine(Engine):
             "row_begins": self.row_begins, "residuals": self.residuals, "effort": self.effort, "rows": self.rows,
             "joints": self.joints, "wrench": self.wrench, "pushes": self.pushes, "counts": self.counts,
             "parent": self.parent, "label": self.label, "head": self.head, "book": self.book[:5],
+            "by_hand": self.by_hand,
         }  # fmt: skip
         for name, table in tables.items():
             yield from arrays_in(name, table)

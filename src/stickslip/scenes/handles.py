@@ -23,6 +23,7 @@ from stickslip.scenes.islands.joint_rows import (
 from stickslip.scenes.joints import Joint, Motor, motor_of
 from stickslip.scenes.layout import ROWS_PER_JOINT
 from stickslip.scenes.rotation import compose, rotate
+from stickslip.trajectory import FORCES, MOTORS
 
 if TYPE_CHECKING:
     from stickslip.scenes.engine import SceneEngine
@@ -139,6 +140,8 @@ class JointHandle:
         x[SPEED], x[EFFORT], x[TARGET], x[STIFFNESS], x[DAMPING] = (
             motor.speed, motor.effort, motor.target, motor.stiffness, motor.damping,
         )  # fmt: skip
+        if motor.effort > 0.0:
+            self._engine.note_drive(MOTORS)
 
     @property
     def target(self) -> float:
@@ -160,6 +163,8 @@ class JointHandle:
     def torque(self, value: Any) -> None:
         self._require_axis("torque")
         self._numbers[TORQUE] = number(value, f"torque of {self.name!r}")
+        if self._numbers[TORQUE] != 0.0:
+            self._engine.note_drive(FORCES | MOTORS)
 
     @property
     def motor_effort(self) -> float:

@@ -189,8 +189,9 @@ def solve_on_position_level(
     be violated.
 
     `carried` (n, 2) are impulses of the step before that were the first half of an impact: its two halves obey the laws
-    in sum.  They are taken back, M^-1 W carried off u, the laws are solved for the sums, and the report has what this
-    step adds.  Otherwise the split of an impact, which is left to chance, would decide where slip ends.
+    in sum.  They are taken back, M^-1 W carried off u, and with constraints their reactions, P W carried.  The laws are
+    solved for the sums, and the report has what this step adds.  Otherwise the split of an impact, which is left to
+    chance, would decide where slip ends.
     """
     inertia, u_A, directions, dt, *_ = begun
     M, kinds = inertia.M, np.array(system.contact_kinds, dtype=int)
@@ -198,7 +199,7 @@ def solve_on_position_level(
     carried = np.zeros((system.n_contacts, 2)) if carried is None else carried
     active = ((kinds != CONTACT) & (kinds < CONSTRAINT)) | carried.any(axis=1)
     W_N, W_T, _ = directions
-    taken_back = np.linalg.solve(M, W_N.T @ carried[:, 0] + W_T.T @ carried[:, 1])
+    taken_back = inertia.solve(W_N.T @ carried[:, 0] + W_T.T @ carried[:, 1])
     begun = begun._replace(approach=u_A - taken_back)  # the second half of an impact approaches as the first one did
     eps_N = laws_of_step(system, begun, p)[1]
     iteration = Iteration(np.diag(M), u_A, ahead(np.zeros_like(u_A)), dt, "the iteration on the gaps")

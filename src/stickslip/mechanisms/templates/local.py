@@ -21,7 +21,7 @@ def evaluate(Q, U, T, P, M, g, directions, coefficients):
         gap(Q[i], T[i], p, g[i])
         geometry(Q[i], T[i], p, W_N[i], W_T[i], w_hat[i])
         if STATE_LAWS:
-            coefficients = mu[i], eps_N[i], eps_T[i], threshold[i]
-            evaluate_laws(Q[i], U[i], T[i], p, W_N[i], w_hat[i], coefficients)
+            rows = (W_N[i], W_T[i], w_hat[i])
+            evaluate_laws(Q[i], U[i], T[i], p, rows, (mu[i], eps_N[i], eps_T[i], threshold[i]))
         else:
             laws(p, mu[i], eps_N[i], eps_T[i], threshold[i])
