@@ -116,7 +116,12 @@ class Sensitivity:
                 "quantity": list(self.names),
                 "event_time": ("event", events.t, {"units": "s"}),
             },
-            {"system": run.system_name, "reliable": int(self.reliable), "reason": self.reason, "exact": int(self.exact)},
+            {
+                "system": run.system_name,
+                "reliable": int(self.reliable),
+                "reason": self.reason,
+                "exact": int(self.exact),
+            },
         )
 
     def save(self, path: str | Path) -> Path:
@@ -274,7 +279,7 @@ def _motion(scenario: Scenario, names: tuple[str, ...], end: float, judge: Event
     return VariedMotion(
         system, compiled_module(system.branched, "smooth", "auto"), p, law, solver_from("auto"), 0.0, q, u, end,
         *judge.tolerances, judge.gap_tol, judge.zeno, judge.max_events, tangent=False,
-        directions=directions.reshape(-1, len(names)), X=X, columns=names,
+        directions=directions.reshape(len(system.parameter_names), len(names)), X=X, columns=names,
     )  # fmt: skip
 
 

@@ -42,7 +42,7 @@ def _atan2(y: Any, x: Any) -> Any:
 def _error_function(x: Any) -> Any:
     from scipy.special import erf
 
-    return erf(np.real(x)) + 2j / math.sqrt(math.pi) * np.exp(-np.real(x) ** 2) * np.imag(x)
+    return erf(np.real(x)) + 2j / math.sqrt(math.pi) * np.exp(-(np.real(x) ** 2)) * np.imag(x)
 
 
 class _ComplexMath:
@@ -183,7 +183,7 @@ class Slopes:
 
         def at(Z: Array) -> Array:
             out = function(Z.reshape(N, P * K))
-            return np.asarray(out).reshape(-1, P, K)
+            return np.asarray(out).reshape(len(out), P, K)
 
         if self.exact:
             return np.asarray(np.imag(at(z[:, :, None] + 1j * _TINY * D[:, None, :])) / _TINY)
@@ -262,13 +262,13 @@ class Slopes:
 
         def left(Z: Array, y: Array) -> Array:
             u, parts = Z[self.f : 2 * self.f], self.parts(Z, approaches=True)
-            eps = [self._restitution(values, number, motion) for number, values in enumerate((parts.eps_N, parts.eps_T))]
+            eps = [
+                self._restitution(values, number, motion) for number, values in enumerate((parts.eps_N, parts.eps_T))
+            ]
             mu = parts.mu
             if system.has_friction_laws:
                 mu = self.friction(Z, np.repeat(branch.speed[:, None], Z.shape[1], axis=1) + 0.0 * mu)
-            push = [
-                parts.W_T[k] if part else parts.W_N[k] - side[k] * mu[k] * parts.W_T[k] for k, part in rows
-            ]
+            push = [parts.W_T[k] if part else parts.W_N[k] - side[k] * mu[k] * parts.W_T[k] for k, part in rows]
             balance = np.einsum("ijk,jk->ik", parts.M, y[: self.f] - u)
             below = []
             for r, (k, part) in enumerate(rows):

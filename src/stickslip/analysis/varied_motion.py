@@ -114,7 +114,9 @@ class VariedMotion(FollowedMotion):
             while self.book.counts["grazes"] > grazes:
                 grazes = self.book.counts["grazes"]
                 time, k = self.grazed
-                self.doubt(time, f"contact {self.names[k]!r} grazes: with an impact the derivative would be infinite there")
+                self.doubt(
+                    time, f"contact {self.names[k]!r} grazes: with an impact the derivative would be infinite there"
+                )
             last = arc.t_E >= self.t_end
             stop = len(times) if last else int(np.searchsorted(times, arc.t_E, side="left"))
             inside = np.minimum(times[done:stop], arc.t_E)
@@ -192,7 +194,8 @@ class VariedMotion(FollowedMotion):
         assert self.settled is not None
         D[f:n] = self._landing_slopes(here, D, *self.settled)
         self.X = D[:n]
-        self._raise_edges(())
+        self._raise_edges()
+        self._doubt_kinks(())
 
     def _doubt_start(self, z: Array, D: Array, X: Array, gaps: Array, near: np.ndarray) -> None:
         """Doubt columns that move a contact which touches at the start: to one side it opens."""
@@ -201,8 +204,10 @@ class VariedMotion(FollowedMotion):
         size = np.maximum(np.abs(moved).max(initial=0.0), 1e-300)
         rates = self.slopes.slopes(self.slopes.gap, z[:, None], moved)[:, 0, :]
         gamma, scale = relative_velocities(system, self.t, self.q, z[self.f : n], self.p)
-        turns = self.slopes.slopes(lambda Z: self.slopes.parts(Z).gamma.reshape(2 * self.slopes.n, -1), z[:, None], D)
-        turns = turns[:, 0, :].reshape(self.slopes.n, 2, -1)
+        turns = self.slopes.slopes(
+            lambda Z: self.slopes.parts(Z).gamma.reshape(2 * self.slopes.n, Z.shape[1]), z[:, None], D
+        )
+        turns = turns[:, 0, :].reshape(self.slopes.n, 2, D.shape[1])
         for k in range(system.n_contacts):
             touches = k in near and abs(gaps[k]) <= self.gap_tol
             rests = self.kinds[k] == SPRING and abs(gaps[k]) <= self.gap_tol
@@ -246,10 +251,15 @@ class VariedMotion(FollowedMotion):
             if self.mode.closed[k] and (self.mode.stick[k] < 0 or self._implied(problem, i)):
                 continue
             if problem.normal[i] and load[i] < _MARGIN:
-                self.edges.append((self.t, f"contact {self.names[k]!r} is just loaded: the derivative holds on one side"))
+                self.edges.append(
+                    (self.t, f"contact {self.names[k]!r} is just loaded: the derivative holds on one side")
+                )
             elif problem.candidate[i] and hold[i] < _MARGIN:
                 self.edges.append(
-                    (self.t, f"friction of contact {self.names[k]!r} is right at its bound: the derivative holds on one side")
+                    (
+                        self.t,
+                        f"friction of contact {self.names[k]!r} is right at its bound: the derivative holds on one side",
+                    )
                 )
 
     def _implied(self, problem: AccelerationProblem, i: int) -> bool:
@@ -267,7 +277,21 @@ class VariedMotion(FollowedMotion):
         basis = np.array(rows).T
         return bool(np.abs(basis @ np.linalg.lstsq(basis, w, rcond=1e-9)[0] - w).max() < 1e-9 * np.abs(w).max())
 
-    def _raise_edges(self, contacts: tuple[int, ...]) -> None:
+    def _doubt_kinks(self, passed: tuple[int, ...]) -> None:
+        """Doubt a motion right on a kink that a change moves it off; `passed` are the kinks of the event itself."""
+        levels = self.system.kinks(self.q, self.t, self.p) if self.system.kink_contacts else np.zeros(0)
+        on = [j for j, level in enumerate(levels) if abs(level) <= self._kink_noise() and j not in passed]
+        on = [j for j in on if not self.system.kink_gates[j]]
+        if not on or not np.all(np.isfinite(self.X)):
+            return
+        z = self.points(np.array([self.t]), np.concatenate([self.q, self.u])[None], self.mode)
+        slopes = self.slopes.slopes(lambda Z: self.slopes.kinks(Z)[on], z, self.basis())[:, 0]
+        n = 2 * self.f
+        total = slopes[:, :n] @ self.X + slopes[:, n + 1 :]
+        if np.abs(total).max(initial=0.0) > 1e-9 * np.abs(slopes).max() * np.abs(self.X).max(initial=0.0):
+            self.doubt(self.t, "the motion lies right on a kink of forces or gaps: the derivative holds on one side")
+
+    def _raise_edges(self) -> None:
         """Doubt the corners of laws at which the present mode was entered."""
         for time, reason in self.edges:
             self.doubt(time, reason)
@@ -288,7 +312,9 @@ class VariedMotion(FollowedMotion):
             self._jump(event, before, x, happened)
         except Undefined as problem:
             self.lose(event.t, str(problem))
-        self._raise_edges(tuple(k for k, _ in event.slots))
+        self._raise_edges()
+        contacts = self.system.n_contacts
+        self._doubt_kinks(tuple(k - contacts for k, _ in event.slots if k >= contacts))
 
     def _jump(self, event: Event, before: Mode, x: Array, happened: int) -> None:
         """Carry X over an event that the motion has just passed."""
@@ -403,7 +429,9 @@ class VariedMotion(FollowedMotion):
         size = np.abs(moves[0]).max(initial=0.0)
         if any(not np.abs(move - moves[0]).max(initial=0.0) <= _TOGETHER * size for move in moves[1:]):
             names = ", ".join(sorted({name for slot in event.slots for name in self._slot_contacts([slot])}))
-            self.doubt(t, f"events of {names} at once, which a change parts: the derivative holds on one side, if at all")
+            self.doubt(
+                t, f"events of {names} at once, which a change parts: the derivative holds on one side, if at all"
+            )
 
     def _slot_contacts(self, slots: list[tuple[int, int]]) -> tuple[str, ...]:
         n = self.system.n_contacts
@@ -421,9 +449,7 @@ class VariedMotion(FollowedMotion):
             return EVENT_KINDS[KINK]
         return EVENT_KINDS[GRAZES if found is None else found]
 
-    def _guard(
-        self, z: Array, D: Array, mode: Mode, slot: tuple[int, int], f_A: Array
-    ) -> tuple[Array, float, float]:
+    def _guard(self, z: Array, D: Array, mode: Mode, slot: tuple[int, int], f_A: Array) -> tuple[Array, float, float]:
         """Derivatives of an indicator by states, time and parameters, its rate along the motion, and the size of that."""
         (k, part), n, N, slopes = slot, 2 * self.f, self.system.n_contacts, self.slopes
         if k >= N:
@@ -490,7 +516,9 @@ class VariedMotion(FollowedMotion):
             rest = W_N[k] - (pushed @ np.linalg.lstsq(pushed, W_N[k], rcond=1e-9)[0] if pushed.size else 0.0)
             inert = not np.any(np.abs(W_N[k] @ np.linalg.solve(system.mass(self.q, t, self.p), pushed)) > 1e-12)
             if np.abs(rest).max() > 1e-9 * np.abs(W_N[k]).max() and not (inert and self.mode.closed[k]):
-                self.doubt(t, f"contact {self.names[k]!r} is just loaded in an impact: the derivative holds on one side")
+                self.doubt(
+                    t, f"contact {self.names[k]!r} is just loaded in an impact: the derivative holds on one side"
+                )
 
     def _law_slopes(self, x: Array, t: float, D: Array) -> Array:
         """Derivatives of the velocities behind an impact under another law than Newton's: differences of the law."""
