@@ -61,7 +61,7 @@ class Sensitivity:
     reason : where and why not; empty where reliable
     doubts : (time [s], reason) of every doubt
     trajectory : the run itself
-    exact : derivatives of the model functions are exact to round-off; else differences of order 8 (systems of functions)
+    exact : derivatives of the model are exact to round-off; else differences of order 8 (systems of functions)
     """
 
     names: tuple[str, ...]

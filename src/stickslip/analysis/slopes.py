@@ -144,7 +144,7 @@ class Slopes:
         return self.call("kinks", (q, t, p), ((len(self.system.kink_contacts),),))[0]
 
     def parts(self, Z: Array, approaches: bool = False) -> Parts:
-        """All that equations of motion and of impacts are made of; `approaches`: coefficients are those of an impact."""
+        """What equations of motion and of impacts are made of; `approaches`: coefficients are those of an impact."""
         f, n = self.f, self.n
         q, u, t, p = self.split(Z)
         (M,) = self.call("mass", (q, t, p), ((f, f),))
@@ -291,7 +291,7 @@ class Slopes:
         return np.where(found == real, own, found)
 
     def landing(self, closed: np.ndarray, sense: Array) -> tuple[Callable[[Array, Array], Array], int]:
-        """What is left of the velocity projection, for y = (u, Lambda), and the number of unknowns; `onto_velocities`."""
+        """What is left of the projection `onto_velocities`, for y = (u, Lambda), and the number of unknowns."""
         system, kinds = self.system, np.array(self.system.contact_kinds, dtype=int)
         hard = np.flatnonzero(closed & ((kinds == CONTACT) | (kinds == CLUTCH)))
         still = np.flatnonzero(closed & (sense == 0.0) & (kinds < CONSTRAINT))

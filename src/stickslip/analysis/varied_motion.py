@@ -70,6 +70,7 @@ class VariedMotion(FollowedMotion):
     Attributes
     ----------
     directions : (m, k), parameters that each column moves
+    columns : (k,) names of the quantities
     X : at the present; that of the start, before it is put on its contacts, is given
     moments : events so far, with the derivatives of their times
     doubts : time [s] and reason, wherever a derivative holds on one side only, or does not exist
@@ -78,6 +79,7 @@ class VariedMotion(FollowedMotion):
 
     directions: Array = field(default_factory=lambda: np.zeros((0, 0)))
     X: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    columns: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -114,9 +116,7 @@ class VariedMotion(FollowedMotion):
             while self.book.counts["grazes"] > grazes:
                 grazes = self.book.counts["grazes"]
                 time, k = self.grazed
-                self.doubt(
-                    time, f"contact {self.names[k]!r} grazes: with an impact the derivative would be infinite there"
-                )
+                self.doubt(time, f"contact {self.names[k]!r} grazes: to one side the derivative is infinite")
             last = arc.t_E >= self.t_end
             stop = len(times) if last else int(np.searchsorted(times, arc.t_E, side="left"))
             inside = np.minimum(times[done:stop], arc.t_E)
@@ -168,7 +168,7 @@ class VariedMotion(FollowedMotion):
         return A, B
 
     def _equations(self, t: Array, x: Array, mode: Mode) -> tuple[Array, Array]:
-        """(du/dt, lambda) of a mode, (rows, P), and their derivatives by states, time and parameters, (rows, P, ...)."""
+        """(du/dt, lambda) of a mode, (rows, P), and derivatives by states, time and parameters, (rows, P, ...)."""
         size = self.f + len(self.slopes.rows(mode))
         return self.slopes.solved(
             lambda Z, y: self.slopes.motion(Z, mode, y), self.points(t, x, mode), self.basis(), size
@@ -202,14 +202,17 @@ class VariedMotion(FollowedMotion):
         system, n = self.system, 2 * self.f
         moved = np.concatenate([X, D[n:]])
         size = np.maximum(np.abs(moved).max(initial=0.0), 1e-300)
-        rates = self.slopes.slopes(self.slopes.gap, z[:, None], moved)[:, 0, :]
+        ajar = z.copy()  # gaps of contacts that may not close now as well: a change may let them
+        ajar[len(z) - len(self._branches) :][[j for j, _ in self._gates]] = 1.0
+        gaps = np.where(gaps <= self.gap_tol, gaps, system.gap(self.q, self.t, ajar[n + 1 :]))
+        rates = self.slopes.slopes(self.slopes.gap, ajar[:, None], moved)[:, 0, :]
         gamma, scale = relative_velocities(system, self.t, self.q, z[self.f : n], self.p)
         turns = self.slopes.slopes(
             lambda Z: self.slopes.parts(Z).gamma.reshape(2 * self.slopes.n, Z.shape[1]), z[:, None], D
         )
         turns = turns[:, 0, :].reshape(self.slopes.n, 2, D.shape[1])
         for k in range(system.n_contacts):
-            touches = k in near and abs(gaps[k]) <= self.gap_tol
+            touches = self.kinds[k] == CONTACT and abs(gaps[k]) <= self.gap_tol
             rests = self.kinds[k] == SPRING and abs(gaps[k]) <= self.gap_tol
             for j in range(D.shape[1]):
                 if (touches or rests) and abs(rates[k, j]) > 1e-12 * size:
@@ -226,6 +229,13 @@ class VariedMotion(FollowedMotion):
                         f"the start rests on contact {self.names[k]!r}, and {self.columns[j]!r} moves its normal "
                         "velocity: the derivative is that of starts kept on the contact",
                     )
+                held = self.mode.closed[k] and self.mode.stick[k] > 0 and self.kinds[k] < CONSTRAINT
+                if held and abs(turns[k, 1, j]) > 1e-12 * np.abs(D[:, j]).max() and not self._slip_dies(k):
+                    self.doubt(
+                        self.t,
+                        f"contact {self.names[k]!r} sticks at the start, {self.columns[j]!r} moves its slip, and "
+                        "such a slip does not die out at once: no derivative",
+                    )
                 slow = self.mode.closed[k] and self.mode.slip[k] != 0.0 and self.kinds[k] < CONSTRAINT
                 slow = slow and abs(gamma[k, 1]) <= ROUND_OFF * max(scale[k, 1], 1e-300)
                 if slow and self.kinds[k] != SPRING and abs(turns[k, 1, j]) > 1e-12 * np.abs(D[:, j]).max():
@@ -235,7 +245,16 @@ class VariedMotion(FollowedMotion):
                         "the derivative holds on one side",
                     )
 
-    columns: tuple[str, ...] = ()
+    def _slip_dies(self, k: int) -> bool:
+        """Whether a small slip of a sticking contact, either way, is stopped by friction."""
+        assert self.settled is not None
+        for side in (1.0, -1.0):
+            sense = self.settled[1].copy()
+            sense[k] = side
+            problem, solution = self._accelerations(self.mode.closed.copy(), sense)
+            if solution is None or not side * solution.slide[list(problem.index).index(k)] < 0.0:
+                return False
+        return True
 
     # -- events ----------------------------------------------------------------------------------------------
 
@@ -258,7 +277,7 @@ class VariedMotion(FollowedMotion):
                 self.edges.append(
                     (
                         self.t,
-                        f"friction of contact {self.names[k]!r} is right at its bound: the derivative holds on one side",
+                        f"friction of contact {self.names[k]!r} is at its bound: the derivative holds on one side",
                     )
                 )
 
@@ -349,6 +368,7 @@ class VariedMotion(FollowedMotion):
                 self.X = self.X + np.outer(f_A - f_E, dt)
             self.moments.append(Moment(t, dt, kind, self._slot_contacts(slots)))
         else:
+            z = np.concatenate([z[: n + 1], self.p])  # a kink may have turned the directions of contacts
             self._strike(z, D, before, t, f_A, f_E, dt, slots, happened)
         self._check_closed(t)
 
@@ -397,7 +417,7 @@ class VariedMotion(FollowedMotion):
         self._onto_closed()
 
     def _rise_slopes(self, k: int, mode: Mode, u: Array, moved: Array) -> Array:
-        """Derivatives of the acceleration gamma_N' of a contact in flight, relative to it, in the directions `moved`."""
+        """Derivatives of gamma_N' of a contact in flight, relative to its value, in the directions `moved`."""
         f, slopes = self.f, self.slopes
         z = self.points(np.array([self.t]), np.concatenate([self.q, u])[None], mode)
         y, dy = slopes.solved(lambda Z, y: slopes.motion(Z, mode, y), z, moved, f + len(slopes.rows(mode)))
@@ -429,9 +449,7 @@ class VariedMotion(FollowedMotion):
         size = np.abs(moves[0]).max(initial=0.0)
         if any(not np.abs(move - moves[0]).max(initial=0.0) <= _TOGETHER * size for move in moves[1:]):
             names = ", ".join(sorted({name for slot in event.slots for name in self._slot_contacts([slot])}))
-            self.doubt(
-                t, f"events of {names} at once, which a change parts: the derivative holds on one side, if at all"
-            )
+            self.doubt(t, f"events of {names} at once, which a change parts: the derivative is one-sided, if any")
 
     def _slot_contacts(self, slots: list[tuple[int, int]]) -> tuple[str, ...]:
         n = self.system.n_contacts
@@ -450,7 +468,7 @@ class VariedMotion(FollowedMotion):
         return EVENT_KINDS[GRAZES if found is None else found]
 
     def _guard(self, z: Array, D: Array, mode: Mode, slot: tuple[int, int], f_A: Array) -> tuple[Array, float, float]:
-        """Derivatives of an indicator by states, time and parameters, its rate along the motion, and the size of that."""
+        """Derivatives of an indicator by states, time and parameters, its rate along the motion, and its size."""
         (k, part), n, N, slopes = slot, 2 * self.f, self.system.n_contacts, self.slopes
         if k >= N:
             g = slopes.slopes(lambda Z: slopes.kinks(Z)[k - N : k - N + 1], z[:, None], D)[0, 0]
@@ -516,16 +534,14 @@ class VariedMotion(FollowedMotion):
             rest = W_N[k] - (pushed @ np.linalg.lstsq(pushed, W_N[k], rcond=1e-9)[0] if pushed.size else 0.0)
             inert = not np.any(np.abs(W_N[k] @ np.linalg.solve(system.mass(self.q, t, self.p), pushed)) > 1e-12)
             if np.abs(rest).max() > 1e-9 * np.abs(W_N[k]).max() and not (inert and self.mode.closed[k]):
-                self.doubt(
-                    t, f"contact {self.names[k]!r} is just loaded in an impact: the derivative holds on one side"
-                )
+                self.doubt(t, f"contact {self.names[k]!r} is just loaded in an impact: the derivative is one-sided")
 
     def _law_slopes(self, x: Array, t: float, D: Array) -> Array:
         """Derivatives of the velocities behind an impact under another law than Newton's: differences of the law."""
         n, f = 2 * self.f, self.f
         if self.system.has_friction_laws:
             raise Undefined(
-                f"an impact under law {self.law.name!r} has friction that depends on slip: no derivative is known for that"
+                f"an impact under law {self.law.name!r} has friction that depends on slip: no derivative is known"
             )
         branch = LawBranch.of(self, x)
         if branch.at_the_bound:
