@@ -238,11 +238,11 @@ class Slopes:
         Returns y (size, P) and (size, P, K).  d y = -K^-1 r_z d, with y frozen in r: no derivative of an inverse.
         """
         P, columns = z.shape[1], D.shape[1]
-        start = np.real(residual(z.astype(complex) if self.exact else z, np.zeros((size, P))))
-        many = np.repeat(z, size, axis=1)
-        unit = np.tile(np.eye(size), (1, P))
-        K = np.real(residual(many.astype(complex) if self.exact else many, unit)) - np.repeat(start, size, axis=1)
-        K = np.moveaxis(K.reshape(size, P, size), 1, 0)  # (P, rows, unknowns)
+        many = np.repeat(z, size + 1, axis=1)
+        trial = np.tile(np.eye(size + 1)[1:], (1, P))  # y = 0, and every unit vector
+        values = np.real(residual(many.astype(complex) if self.exact else many, trial)).reshape(size, P, size + 1)
+        start, K = values[:, :, 0], values[:, :, 1:] - values[:, :, :1]
+        K = np.moveaxis(K, 1, 0)  # (P, rows, unknowns)
         y = -_solve(K, start.T[:, :, None], self.f)[:, :, 0].T
         slopes = self.slopes(lambda Z: residual(Z, np.repeat(y, columns, axis=1)), z, D)
         return y, -np.moveaxis(_solve(K, np.moveaxis(slopes, 1, 0), self.f), 0, 1)
