@@ -192,7 +192,9 @@ class VariedMotion(FollowedMotion):
             D[f:n] = self._impact_slopes(here, D)[0]
             here[f:n] = self.hit.u
         assert self.settled is not None
-        D[f:n] = self._landing_slopes(here, D, *self.settled)
+        closed, sense = self.settled
+        D[f:n] = self._landing_slopes(here, D, closed & self.mode.closed, sense)
+        self._doubt_coefficients(here)
         self.X = D[:n]
         self._raise_edges()
         self._doubt_kinks(())
@@ -244,6 +246,26 @@ class VariedMotion(FollowedMotion):
                         f"contact {self.names[k]!r} starts to slip from rest, and {self.columns[j]!r} moves its slip: "
                         "the derivative holds on one side",
                     )
+
+    def _doubt_coefficients(self, z: Array) -> None:
+        """Doubt columns that move a coefficient which is at the end of its range."""
+        D = self.basis()[:, 2 * self.f + 1 :]
+
+        def values(Z: Array) -> Array:
+            parts = self.slopes.parts(Z)
+            return np.concatenate([parts.mu, parts.eps_N, parts.eps_T])
+
+        here = np.real(values(z[:, None].astype(complex) if self.slopes.exact else z[:, None]))[:, 0]
+        n = self.slopes.n
+        at_end = (here == 0.0) | ((here == 1.0) & (np.arange(3 * n) >= n))
+        moved = self.slopes.slopes(values, z[:, None], D)[:, 0]
+        for i, j in np.argwhere(at_end[:, None] & (np.abs(moved) > 0.0)):
+            word = ("friction", "restitution_normal", "restitution_tangential")[i // n]
+            self.doubt(
+                self.t,
+                f"{self.columns[j]!r} moves {word} of contact {self.names[i % n]!r}, which is {here[i]:g}, the end of its "
+                "range: the derivative is that of one side",
+            )
 
     def _slip_dies(self, k: int) -> bool:
         """Whether a small slip of a sticking contact, either way, is stopped by friction."""
@@ -385,7 +407,9 @@ class VariedMotion(FollowedMotion):
         D[f:n] = raw
         there = z.copy()
         there[f:n] = after
-        landed = self._landing_slopes(there, D, *self.settled)
+        closed, sense = self.settled
+        # A contact that opens at once has left the floor before: with eps_N a little above 0 it is not held there.
+        landed = self._landing_slopes(there, D, closed & self.mode.closed, sense)
         R = np.concatenate([np.eye(f, D.shape[1]), landed])
         X_A = self.X
         self.X = R[:, :n] @ X_A + R[:, n + 1 :] + np.outer(R[:, :n] @ f_A + R[:, n] - f_E, dt)
