@@ -219,7 +219,6 @@ def test_gradient_of_the_end():
         ss.gradient(lambda q, u: q[0], ss.Scenario(point_mass(), [0, 0], [1, 0], 0.01, 0.1, "", ""), ["y"])
 
 
-@pytest.mark.slow
 def test_woodpecker():
     """Independent values: matrix exponentials of its linear modes, complex steps through all events."""
     found = ss.sensitivity(ss.library.woodpecker(), ["friction", "omega_S"], t_end=0.2, samples=3)
@@ -230,3 +229,45 @@ def test_woodpecker():
     times += [-0.157574118, -0.180354821, -0.223035906, -0.322864103, -0.927065683]
     assert found.event_times.dt[:, 0] == pytest.approx(times, abs=2e-9)
     assert np.abs(found.end[[1, 3, 4]]).max() < 1e-9  # the sleeve sticks
+
+
+def test_smallest_restitution_acts_where_a_contact_opens_at_once():
+    """A restitution of 0 can only grow: against a forward difference of runs."""
+    toy = ss.library.woodpecker()
+    found = ss.sensitivity(toy, ["restitution_sleeve"], t_end=0.2, samples=2)
+    assert not found.reliable and "end of its range" in found.reason
+    assert found.end[2, 0] == pytest.approx(2.63193977e-2, rel=1e-6)
+    assert found.end[2, 0] == pytest.approx(forward(toy, "restitution_sleeve", 0.2, 2e-5)[2], rel=1e-4)
+
+
+def forward(scenario, name, t_end, step):
+    """d(q, u)(t_end)/d name from above, for a parameter that is 0: two steps, extrapolated."""
+
+    def end(x):
+        run = replace(scenario, params={name: x}).simulate(dt=t_end, t_end=t_end, stepper=ss.EventDriven(rtol=1e-12))
+        return np.concatenate([run.q[-1], run.u[-1]])
+
+    wide, narrow = ((end(h) - end(0.0)) / h for h in (step, step / 2.0))
+    return 2.0 * narrow - wide
+
+
+def test_wheel_that_rolls_over_its_spokes():
+    """The impact of a spoke rolls: its slip is round-off before and after."""
+    wheel = ss.library.rimless_wheel()
+    found = ss.sensitivity(wheel, ["slope", "g", "inertia"], t_end=0.6, samples=2)
+    assert found.reliable and "impact" in found.event_times.kinds
+    for name in found.names:
+        agrees(found, name, central(wheel, name, 0.6, 1e-6), 1e-6)
+
+
+def test_start_on_a_kink_is_said():
+    masses = ss.library.three_masses()
+    found = ss.sensitivity(masses, ["x_2"], t_end=0.01, samples=2)
+    assert not found.reliable and "kink" in found.reason
+    assert ss.sensitivity(masses, ["v_1"], t_end=0.01, samples=2).event_times.kinds[0] == "kink"
+
+
+def test_given_restitution_of_the_law_does_not_depend_on_the_parameter():
+    start = ss.Scenario(disc(), [0, 1, 0], [3, 0, 0], 0.01, 0.8, "", "")
+    found = ss.sensitivity(start, ["e", "y"], samples=2, law=ss.Newton(restitution_normal=0.8))
+    assert np.all(found.end[:, 0] == 0.0) and found.end[1, 1] == pytest.approx(0.589201781010, rel=1e-10)

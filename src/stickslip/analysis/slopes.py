@@ -288,7 +288,8 @@ class Slopes:
         for k in range(real.shape[1]):
             pair = (real[:, k], np.zeros(self.n)) if number == 0 else (np.zeros(self.n), real[:, k])
             found[:, k] = motion.law.coefficients(*pair, system.contact_kinds, system.contact_names)[number]
-        return np.where(found == real, own, found)
+        given = getattr(motion.law, ("restitution_normal", "restitution_tangential")[number], None)
+        return found if given is not None else np.where(found == real, own, found)
 
     def landing(self, closed: np.ndarray, sense: Array) -> tuple[Callable[[Array, Array], Array], int]:
         """What is left of the projection `onto_velocities`, for y = (u, Lambda), and the number of unknowns."""

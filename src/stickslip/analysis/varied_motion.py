@@ -263,8 +263,8 @@ class VariedMotion(FollowedMotion):
             word = ("friction", "restitution_normal", "restitution_tangential")[i // n]
             self.doubt(
                 self.t,
-                f"{self.columns[j]!r} moves {word} of contact {self.names[i % n]!r}, which is {here[i]:g}, the end of its "
-                "range: the derivative is that of one side",
+                f"{self.columns[j]!r} moves {word} of contact {self.names[i % n]!r}, which is {here[i]:g}, the end of "
+                "its range: the derivative is that of one side",
             )
 
     def _slip_dies(self, k: int) -> bool:
