@@ -271,3 +271,16 @@ def test_given_restitution_of_the_law_does_not_depend_on_the_parameter():
     start = ss.Scenario(disc(), [0, 1, 0], [3, 0, 0], 0.01, 0.8, "", "")
     found = ss.sensitivity(start, ["e", "y"], samples=2, law=ss.Newton(restitution_normal=0.8))
     assert np.all(found.end[:, 0] == 0.0) and found.end[1, 1] == pytest.approx(0.589201781010, rel=1e-10)
+
+
+def test_forces_that_jump_without_an_event_are_said():
+    x, v, a, c = sp.symbols("x v a c")
+
+    def of(force):
+        system = ss.LagrangianSystem.from_energies(
+            [x], velocities=[v], kinetic=v**2 / 2, potential=x**2 / 2, forces=[force], parameters={a: 0.1, c: 0.5}
+        )
+        return ss.sensitivity(ss.Scenario(system, [1], [0], 0.01, 0.5, "", ""), ["a"], samples=2)
+
+    assert not of(-a * sp.sign(v)).reliable and "no event" in of(-a * sp.sign(v)).reason
+    assert of(-a * sp.Abs(v) * v - c * sp.Abs(x) * x).reliable  # no jump; the kink at x = 0 is an event

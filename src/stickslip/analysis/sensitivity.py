@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stickslip.analysis.slopes import EIGHTH_ORDER
 from stickslip.analysis.varied_motion import VariedMotion
 from stickslip.checks import Array, real_number, unknown_name, whole_number
 from stickslip.contact.planar import solver_from
@@ -200,6 +201,7 @@ def sensitivity(
     for number, here in motion.tangents(times):
         X[number] = here
     _doubt_end(motion, end)
+    _doubt_jumps(motion)
     f = motion.f
     doubts = tuple(sorted(motion.doubts, key=lambda doubt: doubt[0]))
     reason = "; ".join(f"t = {time:.9g} s: {said}" for time, said in doubts)
@@ -249,8 +251,7 @@ def gradient(
     for j in range(2 * f):
         step = np.zeros(2 * f)
         step[j] = 1e-3 * max(1.0, abs(float(x[j])))
-        weights = ((1.0, 4.0 / 5.0), (2.0, -1.0 / 5.0), (3.0, 4.0 / 105.0), (4.0, -1.0 / 280.0))
-        slope[j] = math.fsum(w * (at(x + i * step) - at(x - i * step)) for i, w in weights) / step[j]
+        slope[j] = math.fsum(w * (at(x + i * step) - at(x - i * step)) for i, w in EIGHTH_ORDER) / step[j]
     return at(x), slope @ found.end
 
 
@@ -288,3 +289,28 @@ def _doubt_end(motion: VariedMotion, end: float) -> None:
     for moment in motion.moments:
         if abs(moment.t - end) <= 1e-9 * end and np.any(moment.dt != 0.0):
             motion.doubt(moment.t, "the run ends right at an event: the derivative holds on one side")
+
+
+def _doubt_jumps(motion: VariedMotion) -> None:
+    """Doubt forces that may jump where no event is: sign of a velocity, floor of a coordinate, and the like."""
+    system: Any = motion.system
+    if not motion.slopes.exact or not callable(getattr(system, "equations", None)):
+        return
+    import sympy as sp
+
+    equations = system.equations()
+    velocities, moving = set(equations.u), {*equations.q, *equations.u, equations.t}
+    for entry in (*equations.h, *equations.W_T, *equations.w_hat_T):
+        steps = [x for x in entry.atoms(sp.sign, sp.Heaviside, sp.Piecewise) if x.free_symbols & velocities]
+        steps += [x for x in entry.atoms(sp.floor, sp.ceiling, sp.Mod) if x.free_symbols & moving]
+        kept = [x for x in steps if not isinstance(x, sp.Piecewise) or _asks(x, velocities)]
+        if kept:
+            motion.doubt(
+                0.0, f"{str(kept[0])[:60]} may jump, and is no event: the derivative does not know of the jump"
+            )
+            return
+
+
+def _asks(x: Any, symbols: set[Any]) -> bool:
+    """Whether a condition of a piecewise expression contains one of the symbols."""
+    return any(condition.free_symbols & symbols for _, condition in x.args)

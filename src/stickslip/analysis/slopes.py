@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 _TINY = 1e-30  # length of a complex step
 _STEP = 1e-3  # of differences, relative
-_EIGHTH_ORDER = ((1.0, 4.0 / 5.0), (2.0, -1.0 / 5.0), (3.0, 4.0 / 105.0), (4.0, -1.0 / 280.0))
+EIGHTH_ORDER = ((1.0, 4.0 / 5.0), (2.0, -1.0 / 5.0), (3.0, 4.0 / 105.0), (4.0, -1.0 / 280.0))
+"""Steps and weights of central differences."""
+
 _SINGULAR = 1e-11  # pivots below this share: rows that other rows imply
 
 
@@ -123,7 +125,7 @@ class Slopes:
         with np.errstate(all="ignore"):
             try:
                 function(*inputs, *outputs)
-            except ValueError:  # a condition, which arrays have not: point by point
+            except (TypeError, ValueError):  # a condition, which arrays have not: point by point
                 for k in range(points):
                     function(*(x[..., k] for x in inputs), *(x[..., k] for x in outputs))
         return outputs
@@ -194,7 +196,7 @@ class Slopes:
         with np.errstate(divide="ignore"):
             lengths = np.min(np.where(D != 0.0, size[:, None] / np.where(D != 0.0, np.abs(D), 1.0), np.inf), axis=0)
         step = _STEP * np.where(np.isfinite(lengths), lengths, 1.0)
-        for away, weight in _EIGHTH_ORDER:
+        for away, weight in EIGHTH_ORDER:
             moved = away * step * D
             total = total + weight * (at(z[:, :, None] + moved[:, None, :]) - at(z[:, :, None] - moved[:, None, :]))
         return np.asarray(total / step)
