@@ -31,6 +31,9 @@ from stickslip.analysis.sections import ClosingSection as ClosingSection
 from stickslip.analysis.sections import DriveSection as DriveSection
 from stickslip.analysis.sections import LevelSection as LevelSection
 from stickslip.analysis.sections import PhaseSection as PhaseSection
+from stickslip.analysis.sensitivity import Sensitivity as Sensitivity
+from stickslip.analysis.sensitivity import gradient as gradient
+from stickslip.analysis.sensitivity import sensitivity as sensitivity
 from stickslip.circuits.circuit import Circuit as Circuit
 from stickslip.contact.planar import AugmentedLagrangian as AugmentedLagrangian
 from stickslip.contact.planar import Auto as Auto

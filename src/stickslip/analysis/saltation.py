@@ -327,10 +327,12 @@ class ImpactBranch:
         _, eps_T = motion.law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
         N, T = hit.normal_impulse, hit.tangential_impulse
         pushing = N > 0.0
-        _, W_T, _ = system.geometry(motion.q, motion.t, p)
+        _, W_T, w_hat = system.geometry(motion.q, motion.t, p)
         frictional = pushing & (mu > 0.0) & W_T.any(axis=1)
         before, after = hit.tangential_velocity_before, hit.tangential_velocity_after
-        off = np.abs(after + eps_T * before) / (np.abs(after) + np.abs(before) + 1e-300)
+        # Relative to what slip is made of: a contact that rolls has a slip of round-off before and after.
+        size = np.abs(W_T) @ (np.abs(x[motion.f :]) + np.abs(hit.u)) + np.abs(w_hat[:, 1])
+        off = np.abs(after + eps_T * before) / (size + 1e-300)
         slips = frictional & (off > _ROUND_OFF)
         if system.has_friction_laws:
             _require_constant(motion, np.abs(after), slips)

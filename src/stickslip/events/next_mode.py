@@ -94,7 +94,8 @@ class Settling(Colliding):
         self.du = self.du_now()
         error = float(np.abs(self.du - solution.du).max(initial=0.0))
         size = float(np.abs(solution.du).max(initial=0.0)) + float(np.abs(problem.free).max(initial=0.0))
-        size += 1e-3 * self.book.force * float(np.abs(problem.V_N).max(initial=0.0))  # all is zero at a change of sides
+        directions = (problem.V_N, problem.V_T)  # all is zero at a change of sides, and where friction holds what rests
+        size += 1e-3 * self.book.force * max(float(np.abs(V).max(initial=0.0)) for V in directions)
         if not error <= 1e-6 * size:
             raise MotionError(self.t, f"the mode's accelerations differ from those of its problem by {error:.1e}")
 

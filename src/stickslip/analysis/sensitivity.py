@@ -1,0 +1,316 @@
+"""Derivatives of a motion by parameters and start: `sensitivity`, and of a function of its end: `gradient`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stickslip.analysis.slopes import EIGHTH_ORDER
+from stickslip.analysis.varied_motion import VariedMotion
+from stickslip.checks import Array, real_number, unknown_name, whole_number
+from stickslip.contact.planar import solver_from
+from stickslip.events.book import MotionError
+from stickslip.events.event_driven import EventDriven
+from stickslip.laws import ImpactLaw, law_from
+from stickslip.mechanisms.generate import compiled_module
+from stickslip.scenario import Scenario, require_scenario
+from stickslip.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_ZENO = 1e-9  # share of the run within which accumulating impacts are taken as one
+
+
+@dataclass(frozen=True, eq=False)
+class EventTimes:
+    """Events of a run with the derivatives of their times.
+
+    Attributes
+    ----------
+    t : (m,) [s]
+    dt : (m, k), dt/dp of every event by every quantity; nan where a bound is met tangentially and nothing changes
+    kinds : (m,) words as in `Trajectory.events()`
+    contacts : (m,) tuples of names
+    """
+
+    t: Array
+    dt: Array
+    kinds: tuple[str, ...]
+    contacts: tuple[tuple[str, ...], ...]
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitivity:
+    """Derivatives of a motion, one column per quantity.
+
+    Attributes
+    ----------
+    names : (k,) quantities: parameters, coordinates and velocities of the start
+    t : (n,) times [s];  q, u : (n, f, k) derivatives of coordinates and velocities; nan where there are none
+    end : (2 f, k), those of (q, u) at the end
+    event_times : `EventTimes`
+    reliable : whether the derivatives exist, on both sides, all along the run
+    reason : where and why not; empty where reliable
+    doubts : (time [s], reason) of every doubt
+    trajectory : the run itself
+    exact : derivatives of the model are exact to round-off; else differences of order 8 (systems of functions)
+    """
+
+    names: tuple[str, ...]
+    t: Array
+    q: Array
+    u: Array
+    end: Array
+    event_times: EventTimes
+    reliable: bool
+    reason: str
+    doubts: tuple[tuple[float, str], ...]
+    trajectory: Trajectory
+    exact: bool
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def text(self) -> str:
+        """The derivatives at the end, and the events, as a table."""
+        run = self.trajectory
+        rows = (*run.coordinate_names, *run.velocity_names)
+        wide = max(12, *(len(name) for name in self.names)) + 2
+        first = max(10, *(len(name) for name in rows)) + 2
+        head = "d / d".ljust(first) + "".join(name.rjust(wide) for name in self.names)
+        lines = [
+            f"sensitivity of {run.system_name}: {len(self.names)} quantities, {len(self.event_times)} events, t = "
+            f"{self.t[0]:g} .. {self.t[-1]:g} s",
+            head,
+        ]
+        for name, row in zip(rows, self.end, strict=True):
+            lines.append(name.ljust(first) + "".join(f"{value:{wide}.6g}" for value in row))
+        lines.append("reliable" if self.reliable else f"NOT reliable: {self.reason}")
+        return "\n".join(lines)
+
+    def to_xarray(self) -> xr.Dataset:
+        """The derivatives as an `xarray.Dataset` with the dimensions time, coordinate, velocity, quantity, event."""
+        import xarray as xr
+
+        run, events = self.trajectory, self.event_times
+        return xr.Dataset(
+            {
+                "dq": (("time", "coordinate", "quantity"), self.q),
+                "du": (("time", "velocity", "quantity"), self.u),
+                "event_dt": (("event", "quantity"), events.dt),
+                "event_kind": (("event",), np.array(events.kinds, dtype=str)),
+                "event_contacts": (("event",), np.array([", ".join(names) for names in events.contacts], dtype=str)),
+            },
+            {
+                "time": ("time", self.t, {"units": "s"}),
+                "coordinate": list(run.coordinate_names),
+                "velocity": list(run.velocity_names),
+                "quantity": list(self.names),
+                "event_time": ("event", events.t, {"units": "s"}),
+            },
+            {
+                "system": run.system_name,
+                "reliable": int(self.reliable),
+                "reason": self.reason,
+                "exact": int(self.exact),
+            },
+        )
+
+    def save(self, path: str | Path) -> Path:
+        """Write names, times and derivatives to an npz file and return its path."""
+        target = Path(path)
+        target = target if target.suffix == ".npz" else target.with_name(f"{target.name}.npz")
+        events = self.event_times
+        np.savez(
+            target,
+            names=np.array(self.names),
+            coordinates=np.array(self.trajectory.coordinate_names),
+            velocities=np.array(self.trajectory.velocity_names),
+            t=self.t,
+            q=self.q,
+            u=self.u,
+            end=self.end,
+            event_t=events.t,
+            event_dt=events.dt,
+            event_kinds=np.array(events.kinds),
+            event_contacts=np.array([", ".join(names) for names in events.contacts]),
+            reliable=np.array(self.reliable),
+            reason=np.array(self.reason),
+        )
+        return target
+
+
+def sensitivity(
+    scenario: Scenario,
+    wrt: Sequence[str] | str,
+    *,
+    t_end: float | None = None,
+    samples: int = 101,
+    rtol: float = 1e-11,
+    law: str | ImpactLaw | None = None,
+    params: Mapping[Any, float] | None = None,
+) -> Sensitivity:
+    """Derivatives of a motion by parameters, start coordinates and start velocities, event by event.
+
+    Between events the variational equations are integrated along the motion, with exact derivatives of the model; at
+    impacts, stick, slip, landing and lift-off the derivative jumps, since an event comes earlier or later.  Where a
+    start touches contacts, it is kept on them: a parameter that moves a closed gap acts through the start.
+
+    Parameters
+    ----------
+    wrt : names of parameters, coordinates (their start) and velocities (their start)
+    t_end : end of the run [s]; None: the scenario's
+    samples : times at which derivatives are kept, both ends included
+    rtol : relative tolerance of the event-driven integrator
+    law : impact law as in `simulate`; None: Newton's
+    params : parameters that differ from the scenario's
+
+    Returns
+    -------
+    Sensitivity : derivatives along the run and at its end, derivatives of event times, and whether they are reliable
+
+    Raises
+    ------
+    ValueError : an unknown name, no scenario of a mechanism, or numbers out of range
+    MotionError : the motion cannot go on
+    """
+    require_scenario(scenario, "sensitivity")
+    end = scenario.t_end if t_end is None else real_number(t_end, "t_end")
+    if not end > 0.0:
+        raise ValueError(f"t_end must be positive, got {end:g}.")
+    count = whole_number(samples, "samples", 2)
+    case = scenario if params is None else replace(scenario, params={**(scenario.params or {}), **params})
+    names = _names(case, wrt)
+    judge = EventDriven(rtol=rtol, zeno=_ZENO)
+    chosen = law_from(law)
+    run = case.simulate(dt=end / (count - 1), t_end=end, stepper=judge, law=law, progress=False)
+    if not run.complete:
+        raise MotionError(float(run.t[-1]), f"the motion ends before t_end: {run.status}")
+    motion = _motion(case, names, end, judge, chosen)
+    times = np.linspace(0.0, end, count)
+    X = np.full((count, 2 * motion.f, len(names)), np.nan)
+    for number, here in motion.tangents(times):
+        X[number] = here
+    _doubt_end(motion, end)
+    _doubt_jumps(motion)
+    f = motion.f
+    doubts = tuple(sorted(motion.doubts, key=lambda doubt: doubt[0]))
+    reason = "; ".join(f"t = {time:.9g} s: {said}" for time, said in doubts)
+    moments = sorted(motion.moments, key=lambda moment: moment.t)
+    events = EventTimes(
+        np.array([moment.t for moment in moments]),
+        np.array([moment.dt for moment in moments]).reshape(len(moments), len(names)),
+        tuple(moment.kind for moment in moments),
+        tuple(moment.contacts for moment in moments),
+    )
+    reliable = not doubts and bool(np.all(np.isfinite(X)))
+    return Sensitivity(
+        names, times, X[:, :f], X[:, f:], X[-1], events, reliable, reason, doubts, run, motion.slopes.exact
+    )
+
+
+def gradient(
+    objective: Callable[[Array, Array], float], scenario: Scenario, wrt: Sequence[str] | str, **options: Any
+) -> tuple[float, Array]:
+    """Value and gradient of objective(q, u) of the end of a motion, by the forward derivatives of `sensitivity`.
+
+    The objective is differentiated by central differences of order 8.  The cost grows with the number of quantities.
+
+    Parameters
+    ----------
+    objective : function of coordinates and velocities at the end, (f,) each, that returns a number
+    wrt, options : as for `sensitivity`
+
+    Returns
+    -------
+    value, gradient : a number, and (k,); entries are nan where the motion has no derivative
+
+    Raises
+    ------
+    ValueError : as `sensitivity`; an objective that returns no number; a derivative that is not reliable
+    """
+    found = sensitivity(scenario, wrt, **options)
+    if not found.reliable:
+        raise ValueError(f"the motion has no derivative on both sides: {found.reason}; see ss.sensitivity.")
+    q, u = found.trajectory.q[-1], found.trajectory.u[-1]
+    x, f = np.concatenate([q, u]), len(q)
+
+    def at(point: Array) -> float:
+        return real_number(float(objective(point[:f].copy(), point[f:].copy())), "what the objective returns")
+
+    slope = np.empty(2 * f)
+    for j in range(2 * f):
+        step = np.zeros(2 * f)
+        step[j] = 1e-3 * max(1.0, abs(float(x[j])))
+        slope[j] = math.fsum(w * (at(x + i * step) - at(x - i * step)) for i, w in EIGHTH_ORDER) / step[j]
+    return at(x), slope @ found.end
+
+
+def _names(scenario: Scenario, wrt: Any) -> tuple[str, ...]:
+    """The quantities, checked."""
+    given = (wrt,) if isinstance(wrt, str) else tuple(wrt)
+    system = scenario.system
+    known = (*system.parameter_names, *system.coordinate_names, *system.velocity_names)
+    if not given:
+        raise ValueError("wrt must name at least one parameter, coordinate or velocity, got none.")
+    for name in given:
+        if name not in known:
+            raise ValueError(f"wrt: {unknown_name('parameter, coordinate or velocity', name, known)}")
+        if given.count(name) > 1:
+            raise ValueError(f"wrt must name each quantity once, got {name!r} twice.")
+    return given
+
+
+def _motion(scenario: Scenario, names: tuple[str, ...], end: float, judge: EventDriven, law: ImpactLaw) -> VariedMotion:
+    """The motion with its columns, as `simulate` starts it."""
+    system = scenario.system
+    q, u, p = system.check(scenario.q0, scenario.u0, scenario.params)
+    states = (*system.coordinate_names, *system.velocity_names)
+    X = np.array([[float(row == name) for name in names] for row in states])
+    directions = np.array([[float(row == name) for name in names] for row in system.parameter_names])
+    return VariedMotion(
+        system, compiled_module(system.branched, "smooth", "auto"), p, law, solver_from("auto"), 0.0, q, u, end,
+        *judge.tolerances, judge.gap_tol, judge.zeno, judge.max_events, tangent=False,
+        directions=directions.reshape(len(system.parameter_names), len(names)), X=X, columns=names,
+    )  # fmt: skip
+
+
+def _doubt_end(motion: VariedMotion, end: float) -> None:
+    """Doubt a run that ends right at an event which moves in time."""
+    for moment in motion.moments:
+        if abs(moment.t - end) <= 1e-9 * end and np.any(moment.dt != 0.0):
+            motion.doubt(moment.t, "the run ends right at an event: the derivative holds on one side")
+
+
+def _doubt_jumps(motion: VariedMotion) -> None:
+    """Doubt forces that may jump where no event is: sign of a velocity, floor of a coordinate, and the like."""
+    system: Any = motion.system
+    if not motion.slopes.exact or not callable(getattr(system, "equations", None)):
+        return
+    import sympy as sp
+
+    equations = system.equations()
+    velocities, moving = set(equations.u), {*equations.q, *equations.u, equations.t}
+    for entry in (*equations.h, *equations.W_T, *equations.w_hat_T):
+        steps = [x for x in entry.atoms(sp.sign, sp.Heaviside, sp.Piecewise) if x.free_symbols & velocities]
+        steps += [x for x in entry.atoms(sp.floor, sp.ceiling, sp.Mod) if x.free_symbols & moving]
+        kept = [x for x in steps if not isinstance(x, sp.Piecewise) or _asks(x, velocities)]
+        if kept:
+            motion.doubt(
+                0.0, f"{str(kept[0])[:60]} may jump, and is no event: the derivative does not know of the jump"
+            )
+            return
+
+
+def _asks(x: Any, symbols: set[Any]) -> bool:
+    """Whether a condition of a piecewise expression contains one of the symbols."""
+    return any(condition.free_symbols & symbols for _, condition in x.args)

@@ -1,0 +1,651 @@
+"""A motion from event to event with its derivatives by parameters and start: variational equations and exact jumps.
+
+With x = (q, u), the field f of a mode, and X = dx/dz for the quantities z that are asked for,
+
+    between events   X' = A X + B,   A = f_x, B = f_p
+    at an event      dt* = -(g_x X- + g_p) / (g_x f- + g_t)                 how the event moves in time
+                     X+ = R_x X- + R_p + (R_x f- + R_t - f+) dt*            x+ = R(x-, t, p), identity without impact
+
+f+ is the field of the mode that really follows.  References: Aizerman and Gantmakher 1958; Müller 1995; Leine and
+Nijmeijer 2004.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from stickslip.analysis.law_branch import LawBranch
+from stickslip.analysis.saltation import FollowedMotion, ImpactBranch, Undefined, differences, time_difference
+from stickslip.analysis.slopes import Slopes
+from stickslip.checks import Array
+from stickslip.events.acceleration import AccelerationProblem, Accelerations
+from stickslip.events.arcs import Arc, Event
+from stickslip.events.modes import ROUND_OFF, Mode, relative_velocities
+from stickslip.events.motion import change
+from stickslip.laws import Newton
+from stickslip.mechanisms.system import CLUTCH, CONSTRAINT, CONTACT, SPRING
+from stickslip.trajectory import ACCUMULATES, EVENT_KINDS, GRAZES, KINK, STRIKES
+
+_STAGES = 5  # of Gauss collocation, order 10
+_PIECES = 2  # collocation steps per arc, at least
+_GRAZING = 1e-7  # a rate of a guard below this share of its terms
+_MARGIN = 1e-6  # contacts nearer to the edge of their law, relative, are at a corner of it
+_TOGETHER = 1e-6  # times of coinciding events may move apart by this share
+_CONSISTENT = 1e-6  # share by which velocities of the held branch may differ from those of the motion
+_AT_ONCE = 1e-10  # share of the run: events that near are at once
+_SAME_FIELD = 1e-9  # fields that differ by less than this share are one
+
+
+def _collocation(stages: int) -> tuple[Array, Array, Array]:
+    """Nodes, weights and coefficients of Gauss-Legendre collocation on (0, 1) (Butcher 1964)."""
+    nodes, weights = np.polynomial.legendre.leggauss(stages)
+    nodes, weights = 0.5 * (nodes + 1.0), 0.5 * weights
+    powers = np.arange(stages)
+    V = nodes[:, None] ** powers
+    A = (nodes[:, None] ** (powers + 1) / (powers + 1)) @ np.linalg.inv(V)
+    return nodes, weights, A
+
+
+_NODES, _WEIGHTS, _COEFFICIENTS = _collocation(_STAGES)
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """An event of a motion: t [s], its derivatives dt (k,), kind as in `EVENT_KINDS`, contacts by name."""
+
+    t: float
+    dt: Array
+    kind: str
+    contacts: tuple[str, ...]
+
+
+@dataclass
+class VariedMotion(FollowedMotion):
+    """A motion that carries X = dx/dz, (2 f, k).
+
+    Attributes
+    ----------
+    directions : (m, k), parameters that each column moves
+    columns : (k,) names of the quantities
+    X : at the present; that of the start, before it is put on its contacts, is given
+    moments : events so far, with the derivatives of their times
+    doubts : time [s] and reason, wherever a derivative holds on one side only, or does not exist
+    defect : largest relative violation of the linearised equations of closed contacts behind an event
+    """
+
+    directions: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    X: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    columns: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.tangent = False
+        self.slopes = Slopes(self.system)
+        branches = np.zeros((len(self.system.kink_contacts), self.directions.shape[1]))
+        self.directions = np.concatenate([self.directions, branches])
+        self.moments: list[Moment] = []
+        self.doubts: list[tuple[float, str]] = []
+        self.defect = 0.0
+        self.edges: list[tuple[float, str]] = []  # corners of laws that the last mode was entered at
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.system.contact_names
+
+    def doubt(self, t: float, reason: str) -> None:
+        """Write down that a derivative is in doubt, once per reason."""
+        if all(said != reason for _, said in self.doubts):
+            self.doubts.append((t, reason))
+
+    def lose(self, t: float, reason: str) -> None:
+        """There is no derivative from here on."""
+        self.doubt(t, reason)
+        self.X = np.full_like(self.X, np.nan)
+
+    # -- between events --------------------------------------------------------------------------------------
+
+    def tangents(self, times: Array) -> Iterator[tuple[int, Array]]:
+        """Follow the motion; yields the number of every one of `times` (rising) and X there."""
+        grazes, done, end = 0, 0, None
+        for arc in self.arcs():
+            self.passed.clear()
+            while self.book.counts["grazes"] > grazes:
+                grazes = self.book.counts["grazes"]
+                time, k = self.grazed
+                self.doubt(time, f"contact {self.names[k]!r} grazes: to one side the derivative is infinite")
+            last = arc.t_E >= self.t_end
+            stop = len(times) if last else int(np.searchsorted(times, arc.t_E, side="left"))
+            inside = np.minimum(times[done:stop], arc.t_E)
+            for number, here in zip(range(done, stop), inside, strict=True):
+                begin = arc.t_A if end is None else end
+                self._carry(arc, begin, float(here))
+                end = float(here)
+                yield number, self.X
+            self._carry(arc, arc.t_A if end is None else end, arc.t_E)
+            done, end = stop, None
+
+    def _carry(self, arc: Arc, t_A: float, t_E: float) -> None:
+        """X' = A X + B from t_A to t_E within an arc."""
+        if not t_E > t_A or not self.X.shape[1] or not np.all(np.isfinite(self.X)):
+            return
+        pieces = max(1, int(np.ceil(_PIECES * (t_E - t_A) / max(arc.t_E - arc.t_A, 1e-300) - 1e-9)))
+        h, n = (t_E - t_A) / pieces, 2 * self.f
+        times = (t_A + h * (np.arange(pieces)[:, None] + _NODES)).ravel()
+        A, B = self.linear(times, arc.vector(times)[:, :n], arc.mode)
+        for piece in range(pieces):
+            here = slice(piece * _STAGES, (piece + 1) * _STAGES)
+            A_i, B_i = A[here], B[here]
+            G = np.eye(_STAGES * n) - h * np.einsum("ij,iab->iajb", _COEFFICIENTS, A_i).reshape(_STAGES * n, -1)
+            K = np.linalg.solve(G, (A_i @ self.X + B_i).reshape(_STAGES * n, -1))
+            self.X = self.X + h * np.tensordot(_WEIGHTS, K.reshape(_STAGES, n, -1), 1)
+
+    def points(self, t: Array, x: Array, mode: Mode) -> Array:
+        """z = (q, u, t, p) at times t (P,), states x (P, 2 f): (N, P)."""
+        p = self.in_mode(mode)
+        return np.concatenate([x.T, t[None], np.repeat(p[:, None], len(t), axis=1)])
+
+    def basis(self) -> Array:
+        """Directions of the 2 f states, of time, and of the columns' parameters, (N, 2 f + 1 + k)."""
+        n, k = 2 * self.f + 1, self.directions.shape[1]
+        D = np.zeros((n + len(self.directions), n + k))
+        D[:n, :n] = np.eye(n)
+        D[n:, n:] = self.directions
+        return D
+
+    def linear(self, t: Array, x: Array, mode: Mode) -> tuple[Array, Array]:
+        """A (P, 2 f, 2 f) and B (P, 2 f, k) of X' = A X + B."""
+        f, n = self.f, 2 * self.f
+        dy = self._equations(t, x, mode)[1][:f]  # (f, P, columns)
+        dy = np.moveaxis(dy, 1, 0)
+        A, B = np.zeros((len(t), n, n)), np.zeros((len(t), n, self.X.shape[1]))
+        A[:, :f, f:] = np.eye(f)
+        A[:, f:] = dy[:, :, :n]
+        B[:, f:] = dy[:, :, n + 1 :]
+        return A, B
+
+    def _equations(self, t: Array, x: Array, mode: Mode) -> tuple[Array, Array]:
+        """(du/dt, lambda) of a mode, (rows, P), and derivatives by states, time and parameters, (rows, P, ...)."""
+        size = self.f + len(self.slopes.rows(mode))
+        return self.slopes.solved(
+            lambda Z, y: self.slopes.motion(Z, mode, y), self.points(t, x, mode), self.basis(), size
+        )
+
+    # -- the start -------------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        q, u, X = self.q.copy(), self.u.copy(), self.X
+        f, n = self.f, 2 * self.f
+        super()._begin()
+        D = np.concatenate([X, np.zeros((1, X.shape[1])), self.directions])
+        p = self.in_mode(self.mode)
+        start = np.concatenate([q, u, [self.t], p])
+        gaps = self.system.gap(q, self.t, p)
+        near = np.flatnonzero((self.kinds == CONTACT) & (gaps <= self.gap_tol))
+        D[:f] = self.slopes.placing(start, D, near, self.q)
+        here = np.concatenate([self.q, u, [self.t], p])
+        self._doubt_start(here, D, X, gaps, near)
+        if self.hit is not None:
+            D[f:n] = self._impact_slopes(here, D)[0]
+            here[f:n] = self.hit.u
+        assert self.settled is not None
+        closed, sense = self.settled
+        D[f:n] = self._landing_slopes(here, D, closed & self.mode.closed, sense)
+        self._doubt_coefficients(here)
+        self.X = D[:n]
+        self._raise_edges()
+        self._doubt_kinks(())
+
+    def _doubt_start(self, z: Array, D: Array, X: Array, gaps: Array, near: np.ndarray) -> None:
+        """Doubt columns that move a contact which touches at the start: to one side it opens."""
+        system, n = self.system, 2 * self.f
+        moved = np.concatenate([X, D[n:]])
+        size = np.maximum(np.abs(moved).max(initial=0.0), 1e-300)
+        ajar = z.copy()  # gaps of contacts that may not close now as well: a change may let them
+        ajar[len(z) - len(self._branches) :][[j for j, _ in self._gates]] = 1.0
+        gaps = np.where(gaps <= self.gap_tol, gaps, system.gap(self.q, self.t, ajar[n + 1 :]))
+        rates = self.slopes.slopes(self.slopes.gap, ajar[:, None], moved)[:, 0, :]
+        gamma, scale = relative_velocities(system, self.t, self.q, z[self.f : n], self.p)
+        turns = self.slopes.slopes(
+            lambda Z: self.slopes.parts(Z).gamma.reshape(2 * self.slopes.n, Z.shape[1]), z[:, None], D
+        )
+        turns = turns[:, 0, :].reshape(self.slopes.n, 2, D.shape[1])
+        for k in range(system.n_contacts):
+            touches = self.kinds[k] == CONTACT and abs(gaps[k]) <= self.gap_tol
+            rests = self.kinds[k] == SPRING and abs(gaps[k]) <= self.gap_tol
+            for j in range(D.shape[1]):
+                if (touches or rests) and abs(rates[k, j]) > 1e-12 * size:
+                    self.doubt(
+                        self.t,
+                        f"the start touches contact {self.names[k]!r}, and {self.columns[j]!r} moves its gap: the "
+                        "derivative is that of starts kept on the contact",
+                    )
+                still = abs(gamma[k, 0]) <= ROUND_OFF * max(scale[k, 0], 1e-300)
+                hard = self.kinds[k] == CLUTCH or k in near
+                if hard and still and abs(turns[k, 0, j]) > 1e-12 * np.abs(D[:, j]).max():
+                    self.doubt(
+                        self.t,
+                        f"the start rests on contact {self.names[k]!r}, and {self.columns[j]!r} moves its normal "
+                        "velocity: the derivative is that of starts kept on the contact",
+                    )
+                held = self.mode.closed[k] and self.mode.stick[k] > 0 and self.kinds[k] < CONSTRAINT
+                if held and abs(turns[k, 1, j]) > 1e-12 * np.abs(D[:, j]).max() and not self._slip_dies(k):
+                    self.doubt(
+                        self.t,
+                        f"contact {self.names[k]!r} sticks at the start, {self.columns[j]!r} moves its slip, and "
+                        "such a slip does not die out at once: no derivative",
+                    )
+                slow = self.mode.closed[k] and self.mode.slip[k] != 0.0 and self.kinds[k] < CONSTRAINT
+                slow = slow and abs(gamma[k, 1]) <= ROUND_OFF * max(scale[k, 1], 1e-300)
+                if slow and self.kinds[k] != SPRING and abs(turns[k, 1, j]) > 1e-12 * np.abs(D[:, j]).max():
+                    self.doubt(
+                        self.t,
+                        f"contact {self.names[k]!r} starts to slip from rest, and {self.columns[j]!r} moves its slip: "
+                        "the derivative holds on one side",
+                    )
+
+    def _doubt_coefficients(self, z: Array) -> None:
+        """Doubt columns that move a coefficient which is at the end of its range."""
+        D = self.basis()[:, 2 * self.f + 1 :]
+
+        def values(Z: Array) -> Array:
+            parts = self.slopes.parts(Z)
+            return np.concatenate([parts.mu, parts.eps_N, parts.eps_T])
+
+        here = np.real(values(z[:, None].astype(complex) if self.slopes.exact else z[:, None]))[:, 0]
+        n = self.slopes.n
+        at_end = (here == 0.0) | ((here == 1.0) & (np.arange(3 * n) >= n))
+        moved = self.slopes.slopes(values, z[:, None], D)[:, 0]
+        for i, j in np.argwhere(at_end[:, None] & (np.abs(moved) > 0.0)):
+            word = ("friction", "restitution_normal", "restitution_tangential")[i // n]
+            self.doubt(
+                self.t,
+                f"{self.columns[j]!r} moves {word} of contact {self.names[i % n]!r}, which is {here[i]:g}, the end of "
+                "its range: the derivative is that of one side",
+            )
+
+    def _slip_dies(self, k: int) -> bool:
+        """Whether a small slip of a sticking contact, either way, is stopped by friction."""
+        assert self.settled is not None
+        for side in (1.0, -1.0):
+            sense = self.settled[1].copy()
+            sense[k] = side
+            problem, solution = self._accelerations(self.mode.closed.copy(), sense)
+            if solution is None or not side * solution.slide[list(problem.index).index(k)] < 0.0:
+                return False
+        return True
+
+    # -- events ----------------------------------------------------------------------------------------------
+
+    def _enter(self, mode: Mode, problem: AccelerationProblem, solution: Accelerations) -> None:
+        super()._enter(mode, problem, solution)
+        self.edges = []
+        scale = problem.scale(solution)
+        scale = np.where(scale > 0.0, scale, 1.0)
+        load = np.maximum(solution.lambda_N * problem.alpha, np.abs(solution.rise)) / scale[:, 0]
+        room = problem.mu * solution.lambda_N + problem.a - np.abs(solution.lambda_T)
+        hold = np.maximum(room * problem.beta, np.abs(solution.slide)) / scale[:, 1]
+        for i, k in enumerate(problem.index):
+            if self.mode.closed[k] and (self.mode.stick[k] < 0 or self._implied(problem, i)):
+                continue
+            if problem.normal[i] and load[i] < _MARGIN:
+                self.edges.append(
+                    (self.t, f"contact {self.names[k]!r} is just loaded: the derivative holds on one side")
+                )
+            elif problem.candidate[i] and hold[i] < _MARGIN:
+                self.edges.append(
+                    (
+                        self.t,
+                        f"friction of contact {self.names[k]!r} is at its bound: the derivative holds on one side",
+                    )
+                )
+
+    def _implied(self, problem: AccelerationProblem, i: int) -> bool:
+        """Whether a closed contact has no equation of its own because others imply it."""
+        k, mode = int(problem.index[i]), self.mode
+        normal = problem.normal[i] and mode.normal[k] == 0
+        tangential = problem.candidate[i] and mode.sense[k] == 0.0 and mode.stick[k] == 0
+        if not normal and not tangential:
+            return False
+        rows = [problem.W_N[j] for j in range(len(problem.index)) if mode.normal[problem.index[j]] != 0]
+        rows += [problem.W_T[j] for j in range(len(problem.index)) if mode.stick[problem.index[j]] > 0]
+        w = problem.W_N[i] if normal else problem.W_T[i]
+        if not rows:
+            return False
+        basis = np.array(rows).T
+        return bool(np.abs(basis @ np.linalg.lstsq(basis, w, rcond=1e-9)[0] - w).max() < 1e-9 * np.abs(w).max())
+
+    def _doubt_kinks(self, passed: tuple[int, ...]) -> None:
+        """Doubt a motion right on a kink that a change moves it off; `passed` are the kinks of the event itself."""
+        levels = self.system.kinks(self.q, self.t, self.p) if self.system.kink_contacts else np.zeros(0)
+        on = [j for j, level in enumerate(levels) if abs(level) <= self._kink_noise() and j not in passed]
+        on = [j for j in on if not self.system.kink_gates[j]]
+        if not on or not np.all(np.isfinite(self.X)):
+            return
+        z = self.points(np.array([self.t]), np.concatenate([self.q, self.u])[None], self.mode)
+        slopes = self.slopes.slopes(lambda Z: self.slopes.kinks(Z)[on], z, self.basis())[:, 0]
+        n = 2 * self.f
+        total = slopes[:, :n] @ self.X + slopes[:, n + 1 :]
+        if np.abs(total).max(initial=0.0) > 1e-9 * np.abs(slopes).max() * np.abs(self.X).max(initial=0.0):
+            self.doubt(self.t, "the motion lies right on a kink of forces or gaps: the derivative holds on one side")
+
+    def _raise_edges(self) -> None:
+        """Doubt the corners of laws at which the present mode was entered."""
+        for time, reason in self.edges:
+            self.doubt(time, reason)
+        self.edges = []
+
+    def _act(self, event: Event) -> None:
+        before, jams, happened = self.mode, self.book.counts["impacts without collision"], len(self.happened)
+        grazes = self.book.counts["grazes"]
+        x = event.y[: 2 * self.f].copy()
+        super()._act(event)
+        if self.book.counts["impacts without collision"] > jams:
+            self.lose(event.t, "an impact without collision: no derivative is known for it")
+        if not event.slots or self._only_gates(event) or not np.all(np.isfinite(self.X)):
+            return
+        if self.book.counts["grazes"] > grazes and self.hit is None and change_of(before, self.mode, event) is None:
+            return  # seen by `tangents`
+        try:
+            self._jump(event, before, x, happened)
+        except Undefined as problem:
+            self.lose(event.t, str(problem))
+        self._raise_edges()
+        contacts = self.system.n_contacts
+        self._doubt_kinks(tuple(k - contacts for k, _ in event.slots if k >= contacts))
+
+    def _jump(self, event: Event, before: Mode, x: Array, happened: int) -> None:
+        """Carry X over an event that the motion has just passed."""
+        n, t, N = 2 * self.f, event.t, self.system.n_contacts
+        f_A, f_E = self.field(t, event.y, before), self.field(self.t, self._vector(), self.mode)
+        slots = list(event.slots)
+        if self.hit is not None:
+            slots = [s for s in slots if s[1] == 0 and (s[0] >= N or before.normal[s[0]] == 0)] or slots
+        z, D = self.points(np.array([t]), x[None], before)[:, 0], self.basis()
+        size = np.abs(f_A[self.f :]).max() + np.abs(f_E[self.f :]).max()
+        smooth = self.hit is None and np.abs(f_E - f_A).max() <= _SAME_FIELD * max(size, 1e-300)
+        moves = []
+        for slot in slots:
+            g, slope, terms = self._guard(z, D, before, slot, f_A)
+            if not abs(slope) > _GRAZING * terms:
+                if smooth:
+                    moves.append(np.full(self.X.shape[1], np.nan))
+                    continue
+                raise Undefined(f"{self._slot_name(slot)} meets its event tangentially: it grazes")
+            moves.append(-(g[:n] @ self.X + g[n + 1 :]) / slope)
+        dt = moves[0]
+        if len(event.slots) > 1 and not smooth:
+            self._doubt_together(t, z, D, before, event, f_A, slots, moves)
+        if self.moments and t - self.moments[-1].t <= _AT_ONCE * self.span and not smooth:
+            last = self.moments[-1]
+            apart = np.abs(last.dt - dt).max(initial=0.0)
+            if last.contacts != self._slot_contacts(slots) and not apart <= _TOGETHER * np.abs(dt).max(initial=0.0):
+                self.doubt(t, "two events at once, which a change parts: the derivative holds on one side, if at all")
+        kind = self._kind(before, event)
+        if self.hit is None:
+            if not smooth:
+                self.X = self.X + np.outer(f_A - f_E, dt)
+            self.moments.append(Moment(t, dt, kind, self._slot_contacts(slots)))
+        else:
+            z = np.concatenate([z[: n + 1], self.p])  # a kink may have turned the directions of contacts
+            self._strike(z, D, before, t, f_A, f_E, dt, slots, happened)
+        self._check_closed(t)
+
+    def _strike(
+        self, z: Array, D: Array, before: Mode, t: float, f_A: Array, f_E: Array, dt: Array,
+        slots: list[tuple[int, int]], happened: int,
+    ) -> None:  # fmt: skip
+        """Carry X over an impact."""
+        f, n = self.f, 2 * self.f
+        assert self.hit is not None and self.settled is not None
+        raw, after = self._impact_slopes(z, D)  # (f, columns) by x, t, p
+        free = raw[:, :n] @ (self.X + np.outer(f_A, dt)) + np.outer(raw[:, n], dt) + raw[:, n + 1 :]
+        D = D.copy()
+        D[f:n] = raw
+        there = z.copy()
+        there[f:n] = after
+        closed, sense = self.settled
+        # A contact that opens at once has left the floor before: with eps_N a little above 0 it is not held there.
+        landed = self._landing_slopes(there, D, closed & self.mode.closed, sense)
+        R = np.concatenate([np.eye(f, D.shape[1]), landed])
+        X_A = self.X
+        self.X = R[:, :n] @ X_A + R[:, n + 1 :] + np.outer(R[:, :n] @ f_A + R[:, n] - f_E, dt)
+        self.moments.append(Moment(t, dt, EVENT_KINDS[STRIKES], self._slot_contacts(slots)))
+        ends = [row for row in self.happened[happened:] if row[1] == ACCUMULATES]
+        if ends:
+            moved = np.concatenate([X_A[:f] + np.outer(f_A[:f], dt), free, dt[None], self.directions])
+            self._accumulate(z, before, t, dt, moved, ends, after)
+
+    def _accumulate(
+        self, z: Array, before: Mode, t: float, dt: Array, moved: Array, ends: list[tuple[float, int, int]], u: Array
+    ) -> None:
+        """Impacts that accumulate: the time of their end, t + 2 gamma_N / (a (1 - eps_N)), and X on closed contacts.
+
+        moved : how the state behind the last impact changes, with its time and the parameters, (N, k)
+        """
+        W_N, _, w_hat = self.system.geometry(self.q, self.t, self.p)
+        eps_N = self._restitution()
+        there = self.points(np.array([t]), np.concatenate([self.q, u])[None], self.mode)
+        if len({k for _, _, k in ends}) > 1:
+            self.doubt(t, "impacts of several contacts accumulate: the derivative behind it is not checked")
+        for time, _, k in ends:
+            gamma = float(W_N[k] @ u + w_hat[k, 0])
+            rate = self.slopes.slopes(lambda Z: self.slopes.parts(Z).gamma[k, 0:1], there, moved)[0, 0]  # noqa: B023
+            own = dt + (rate * (time - t) / gamma if gamma > 0.0 and len(ends) == 1 else 0.0)
+            own = own + self._restitution_slopes(z, k) * (time - t) / max(1.0 - float(eps_N[k]), 1e-300)
+            own = own - self._rise_slopes(k, before, u, moved) * (time - t)
+            self.moments.append(Moment(time, own, EVENT_KINDS[ACCUMULATES], (self.names[k],)))
+        self._onto_closed()
+
+    def _rise_slopes(self, k: int, mode: Mode, u: Array, moved: Array) -> Array:
+        """Derivatives of gamma_N' of a contact in flight, relative to its value, in the directions `moved`."""
+        f, slopes = self.f, self.slopes
+        z = self.points(np.array([self.t]), np.concatenate([self.q, u])[None], mode)
+        y, dy = slopes.solved(lambda Z, y: slopes.motion(Z, mode, y), z, moved, f + len(slopes.rows(mode)))
+
+        def rise(Z: Array) -> Array:
+            parts = slopes.parts(Z)
+            return np.asarray(np.einsum("jk,j->k", parts.W_N[k], y[:f, 0]) + parts.zeta[k, 0])[None]
+
+        value = float(np.real(rise(z.astype(complex) if slopes.exact else z))[0, 0])
+        W_N = self.system.geometry(self.q, self.t, self.p)[0][k]
+        return np.asarray((slopes.slopes(rise, z, moved)[0, 0] + W_N @ dy[:f, 0]) / value)
+
+    def _restitution_slopes(self, z: Array, k: int) -> Array:
+        """Derivatives of eps_N of a contact by the columns' parameters, (k,)."""
+        D = self.basis()[:, 2 * self.f + 1 :]
+        return self.slopes.slopes(lambda Z: self.slopes.parts(Z).eps_N[k : k + 1], z[:, None], D)[0, 0]
+
+    def _doubt_together(
+        self, t: float, z: Array, D: Array, before: Mode, event: Event, f_A: Array, slots: list[tuple[int, int]],
+        moves: list[Array],
+    ) -> None:  # fmt: skip
+        """Doubt events at one instant that a change would part."""
+        n = 2 * self.f
+        for slot in event.slots:
+            if slot not in slots:
+                g, slope, terms = self._guard(z, D, before, slot, f_A)
+                bad = not abs(slope) > _GRAZING * terms
+                moves = [*moves, np.full_like(moves[0], np.nan) if bad else -(g[:n] @ self.X + g[n + 1 :]) / slope]
+        size = np.abs(moves[0]).max(initial=0.0)
+        if any(not np.abs(move - moves[0]).max(initial=0.0) <= _TOGETHER * size for move in moves[1:]):
+            names = ", ".join(sorted({name for slot in event.slots for name in self._slot_contacts([slot])}))
+            self.doubt(t, f"events of {names} at once, which a change parts: the derivative is one-sided, if any")
+
+    def _slot_contacts(self, slots: list[tuple[int, int]]) -> tuple[str, ...]:
+        n = self.system.n_contacts
+        numbers = [j for k, _ in slots for j in ((k,) if k < n else self.system.kink_contacts[k - n])]
+        return tuple(self.names[k] for k in dict.fromkeys(numbers))
+
+    def _slot_name(self, slot: tuple[int, int]) -> str:
+        return f"contact {', '.join(map(repr, self._slot_contacts([slot]))) or 'of a kink'}"
+
+    def _kind(self, before: Mode, event: Event) -> str:
+        if self.hit is not None:
+            return EVENT_KINDS[STRIKES]
+        found = change_of(before, self.mode, event)
+        if any(k >= self.system.n_contacts for k, _ in event.slots):
+            return EVENT_KINDS[KINK]
+        return EVENT_KINDS[GRAZES if found is None else found]
+
+    def _guard(self, z: Array, D: Array, mode: Mode, slot: tuple[int, int], f_A: Array) -> tuple[Array, float, float]:
+        """Derivatives of an indicator by states, time and parameters, its rate along the motion, and its size."""
+        (k, part), n, N, slopes = slot, 2 * self.f, self.system.n_contacts, self.slopes
+        if k >= N:
+            g = slopes.slopes(lambda Z: slopes.kinks(Z)[k - N : k - N + 1], z[:, None], D)[0, 0]
+        elif part == 0 and mode.normal[k] == 0 and self.kinds[k] == CONTACT:
+            g = slopes.slopes(lambda Z: slopes.gap(Z)[k : k + 1], z[:, None], D)[0, 0]
+        elif part == 0 and mode.normal[k] == 0:
+            g = slopes.slopes(lambda Z: slopes.parts(Z).gamma[k, 0:1], z[:, None], D)[0, 0]
+        elif part == 1 and mode.stick[k] == 0 and self.kinds[k] == SPRING:
+            g = mode.slip[k] * slopes.slopes(lambda Z: slopes.gap(Z)[k : k + 1], z[:, None], D)[0, 0]
+        elif part == 1 and mode.stick[k] == 0:
+            g = mode.slip[k] * slopes.slopes(lambda Z: slopes.parts(Z).gamma[k, 1:2], z[:, None], D)[0, 0]
+        else:
+            g = self._force_guard(z, D, mode, k, part)
+        terms = float(np.abs(g[:n]) @ np.abs(f_A) + abs(g[n]))
+        return g, float(g[:n] @ f_A + g[n]), terms
+
+    def _force_guard(self, z: Array, D: Array, mode: Mode, k: int, part: int) -> Array:
+        """Derivatives of lambda_N, or of mu lambda_N + a - |lambda_T|."""
+        f, rows = self.f, self.slopes.rows(mode)
+        y, dy = self._equations(z[2 * f : 2 * f + 1], z[: 2 * f][None], mode)
+        if part == 0:
+            return dy[f + rows.index((k, 0)), 0]
+        point = z[:, None].astype(complex) if self.slopes.exact else z[:, None]
+        mu = float(np.real(self.slopes.parts(point).mu[k, 0]))
+        bound = self.slopes.slopes(lambda Z: np.stack([(p := self.slopes.parts(Z)).mu[k], p.a[k]]), z[:, None], D)[:, 0]
+        at, tangential = f + rows.index((k, 1)), 0.0
+        load, dload = 0.0, np.zeros(D.shape[1])
+        if (k, 0) in rows:
+            load, dload = float(y[f + rows.index((k, 0)), 0]), dy[f + rows.index((k, 0)), 0]
+        tangential = np.sign(float(y[at, 0]))
+        return np.asarray(bound[0] * load + mu * dload + bound[1] - tangential * dy[at, 0])
+
+    # -- impacts ---------------------------------------------------------------------------------------------
+
+    def _impact_slopes(self, z: Array, D: Array) -> tuple[Array, Array]:
+        """Derivatives (f, K) of the velocities behind the last impact in directions D, and these velocities (f,)."""
+        assert self.hit is not None
+        f, n = self.f, 2 * self.f
+        x, t = z[:n], float(z[n])
+        if type(self.law) is not Newton:
+            return self._law_slopes(x, t, D), self.hit.u
+        branch = ImpactBranch.of(self, x)
+        if branch.at_the_bound:
+            self.doubt(t, "friction of an impact is right at its bound: the derivative holds on one side")
+        self._doubt_pushes(x, t)
+        residual, size = self.slopes.impact(branch)
+        y, dy = self.slopes.solved(residual, z[:, None], D, size)
+        self._require_consistent(y[:f, 0], self.hit.u, t, x[f:])
+        return dy[:f, 0], self.hit.u
+
+    def _doubt_pushes(self, x: Array, t: float) -> None:
+        """Doubt impacts in which a contact touches, neither pushed nor left behind."""
+        assert self.hit is not None
+        system, hit = self.system, self.hit
+        _, eps_N, eps_T, _ = system.laws_at(self.q, t, self.p, x[self.f :])
+        eps_N, _ = self.law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
+        xi = hit.normal_velocity_after + eps_N * hit.normal_velocity_before
+        W_N, _, w_hat = system.geometry(self.q, t, self.p)
+        size = np.abs(W_N) @ (np.abs(x[self.f :]) + np.abs(hit.u)) + np.abs(w_hat[:, 0])
+        touches = (self.kinds == CONTACT) & (system.gap(self.q, t, self.p) <= self.gap_tol)
+        for k in np.flatnonzero(touches & (hit.normal_impulse <= 0.0) & (np.abs(xi) <= _MARGIN * size)):
+            pushed = W_N[(hit.normal_impulse > 0.0) & touches].T
+            rest = W_N[k] - (pushed @ np.linalg.lstsq(pushed, W_N[k], rcond=1e-9)[0] if pushed.size else 0.0)
+            inert = not np.any(np.abs(W_N[k] @ np.linalg.solve(system.mass(self.q, t, self.p), pushed)) > 1e-12)
+            if np.abs(rest).max() > 1e-9 * np.abs(W_N[k]).max() and not (inert and self.mode.closed[k]):
+                self.doubt(t, f"contact {self.names[k]!r} is just loaded in an impact: the derivative is one-sided")
+
+    def _law_slopes(self, x: Array, t: float, D: Array) -> Array:
+        """Derivatives of the velocities behind an impact under another law than Newton's: differences of the law."""
+        n, f = 2 * self.f, self.f
+        if self.system.has_friction_laws:
+            raise Undefined(
+                f"an impact under law {self.law.name!r} has friction that depends on slip: no derivative is known"
+            )
+        branch = LawBranch.of(self, x)
+        if branch.at_the_bound:
+            self.doubt(t, "the impact law has a corner right at an impact: the derivative holds on one side")
+        by_x = differences(lambda x: branch.jump(x, t)[f:], x)
+        by_t = time_difference(lambda t: branch.jump(x, t)[f:], t, min(5e-4, 1e-3 * self.span))
+        return np.asarray(by_x @ D[:n] + np.outer(by_t, D[n]) + self._law_by_parameters(branch, x, t, D[n + 1 :]))
+
+    def _law_by_parameters(self, branch: LawBranch, x: Array, t: float, directions: Array) -> Array:
+        kept, columns, f = self.p, [], self.f
+        try:
+            for d in directions.T:
+                size = max((abs(kept[i]) or 1.0) for i in np.flatnonzero(d)) if d.any() else 1.0
+                step = 6e-6 * size
+                ends = []
+                for sign in (1.0, 0.0, -1.0):
+                    self.p = kept + sign * step * d
+                    ends.append(branch.jump(x, t)[f:])
+                ahead, behind = ends[0] - ends[1], ends[1] - ends[2]
+                if np.abs(ahead - behind).max() > 1e-3 * (np.abs(ahead).max() + np.abs(behind).max()) + 1e-13:
+                    self.doubt(t, "the impact law has a corner right at an impact: the derivative holds on one side")
+                columns.append((ends[0] - ends[2]) / (2.0 * step))
+        finally:
+            self.p = kept
+        return np.stack(columns, axis=-1)
+
+    def _landing_slopes(self, z: Array, D: Array, closed: np.ndarray, sense: Array) -> Array:
+        """Derivatives (f, K) of the velocities behind the projection onto closed contacts, in directions D."""
+        residual, size = self.slopes.landing(closed, sense)
+        y, dy = self.slopes.solved(residual, z[:, None], D, size)
+        self._require_consistent(y[: self.f, 0], self.u, float(z[2 * self.f]), z[self.f : 2 * self.f])
+        return dy[: self.f, 0]
+
+    def _require_consistent(self, found: Array, moved: Array, t: float, before: Array) -> None:
+        """Raise where the branch that is differentiated is not what the motion did."""
+        size = np.abs(moved).max() + np.abs(before).max()
+        if not np.abs(found - moved).max() <= _CONSISTENT * size + 1e-300:
+            raise Undefined(f"the impact at t = {t:.9g} s is on no branch whose derivative is known")
+
+    # -- closed contacts -------------------------------------------------------------------------------------
+
+    def _closed_rows(self) -> tuple[Any, Array, Array]:
+        """Linearised equations of contacts that stay closed: their numbers, gradients (m, N), total changes (m, k)."""
+        index = np.flatnonzero(self.mode.normal != 0)
+        index = index[self.kinds[index] == CONTACT]
+        x = np.concatenate([self.q, self.u])
+        z = self.points(np.array([self.t]), x[None], self.mode)
+        n = 2 * self.f
+        gaps = self.slopes.slopes(lambda Z: self.slopes.gap(Z)[index], z, self.basis())[:, 0]
+        rates = self.slopes.slopes(lambda Z: self.slopes.parts(Z).gamma[index, 0], z, self.basis())[:, 0]
+        rows = np.concatenate([gaps, rates])
+        return index, rows, rows[:, :n] @ self.X + rows[:, n + 1 :]
+
+    def _check_closed(self, t: float) -> None:
+        """Check d g = 0 and d gamma_N = 0 at contacts that stay closed; doubt the derivative where they do not hold."""
+        index, rows, total = self._closed_rows()
+        if not len(index):
+            return
+        n, size = 2 * self.f, np.abs(self.X).max(initial=0.0)
+        parts = np.abs(rows[:, :n]) @ np.abs(self.X).max(axis=1, initial=0.0)
+        terms = parts + np.abs(rows[:, n + 1 :]).max(axis=1, initial=0.0) + 1e-6 * np.abs(rows).max() * size
+        defect = float((np.abs(total).max(axis=1, initial=0.0) / np.where(terms > 0.0, terms, 1.0)).max())
+        self.defect = max(self.defect, defect)
+        if not defect <= 1e-5:
+            self.doubt(t, f"the derivative leaves closed contacts by {defect:.1e} of its size")
+
+    def _onto_closed(self) -> None:
+        """Put X onto the contacts that are closed, along M^-1 w_N: what truncated accumulations leave."""
+        index, rows, total = self._closed_rows()
+        if not len(index):
+            return
+        f, m = self.f, len(index)
+        W = rows[:m, :f]
+        V = np.linalg.solve(self.system.mass(self.q, self.t, self.p), W.T)
+        self.X[:f] -= V @ np.linalg.lstsq(W @ V, total[:m], rcond=1e-12)[0]
+        _, _, total = self._closed_rows()
+        self.X[f:] -= V @ np.linalg.lstsq(W @ V, total[m:], rcond=1e-12)[0]
+
+
+def change_of(before: Mode, after: Mode, event: Event) -> int | None:
+    """What an event did to the first contact of its slots; None where nothing changed, or for kinks."""
+    k = event.slots[0][0]
+    return None if k >= len(before.closed) else change(before, after, k)

@@ -1,0 +1,286 @@
+"""Derivatives of motions by parameters and start, against closed forms and differences of runs."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import stickslip as ss
+from tests.mechanisms.steppers.systems import every_element, point_mass
+
+G = 9.81
+
+
+def ball_after(e, h, g, t):
+    """(y, v) of a bouncing ball; complex numbers carry a derivative."""
+    flight, v = (2.0 * h / g) ** 0.5, e * (2.0 * g * h) ** 0.5
+    while (flight + 2.0 * v / g).real < t:
+        flight, v = flight + 2.0 * v / g, v * e
+    return np.array([v * (t - flight) - g * (t - flight) ** 2 / 2.0, v - g * (t - flight)])
+
+
+def ball_derivatives(t, e=0.8, h=1.0, g=G):
+    columns = []
+    for k in range(3):
+        z = [complex(e), complex(h), complex(g)]
+        z[k] += 1e-30j
+        columns.append(ball_after(*z, t).imag / 1e-30)
+    return np.stack(columns, axis=-1)
+
+
+def central(scenario, name, t_end, step, law=None):
+    """d(q, u)(t_end)/d name: central differences with two steps, extrapolated."""
+    system = scenario.system
+    start = dict(zip((*system.coordinate_names, *system.velocity_names), (*scenario.q0, *scenario.u0), strict=True))
+    value = float({**scenario.parameters, **start}[name])
+
+    def end(x):
+        moved = (
+            scenario.starting({name: x})
+            if name in start
+            else replace(scenario, params={**(scenario.params or {}), name: x})
+        )
+        run = moved.simulate(dt=t_end, t_end=t_end, stepper=ss.EventDriven(rtol=1e-12, zeno=1e-9), law=law)
+        assert run.complete, run.status
+        return np.concatenate([run.q[-1], run.u[-1]])
+
+    wide, narrow = ((end(value + h) - end(value - h)) / (2.0 * h) for h in (step, step / 2.0))
+    return (4.0 * narrow - wide) / 3.0
+
+
+def agrees(found, name, measured, share):
+    column = found.end[:, found.names.index(name)]
+    assert np.abs(column - measured).max() <= share * np.abs(measured).max(), (name, column, measured)
+
+
+@pytest.mark.parametrize("t", [1.0, 1.5, 2.0, 4.0])
+def test_bouncing_ball_after_1_to_19_bounces(t):
+    ball = ss.library.bouncing_ball(restitution=0.8)
+    found = ss.sensitivity(ball, ["restitution", "y", "g", "mass"], t_end=t, samples=5)
+    assert found.reliable and found.reason == "" and found.exact
+    assert found.end[:, :3] == pytest.approx(ball_derivatives(t), rel=1e-10)
+    assert np.all(np.abs(found.end[:, 3]) < 1e-12)  # the mass does not matter
+    assert found.q[2, :, :3] == pytest.approx(ball_derivatives(t / 2.0)[:1], rel=1e-9)
+
+
+def test_bouncing_ball_behind_the_end_of_its_impacts():
+    ball = ss.library.bouncing_ball(restitution=0.8)
+    t_inf = math.sqrt(2.0 / G) * 1.8 / 0.2
+    found = ss.sensitivity(ball, ["restitution", "y", "g"], t_end=1.2 * t_inf, samples=3)
+    assert found.reliable and np.all(found.end == 0.0)
+    last = found.event_times.kinds.index("accumulation ends")
+    assert found.event_times.t[last] == pytest.approx(t_inf, rel=1e-10)
+    exact = [2.0 * math.sqrt(2.0 / G) / 0.2**2, 0.5 * t_inf, -0.5 * t_inf / G]
+    assert found.event_times.dt[last] == pytest.approx(exact, rel=1e-10)
+
+
+def test_slipping_ball_behind_the_end_of_its_impacts():
+    """x = v_x0 t - mu (g t^2 / 2 - v_y0 t - y0), however often it bounces."""
+    thrown = ss.Scenario(point_mass(), [0, 1], [3, 0], 0.01, 5.0, "", "", params={"mu": 0.05, "eps_N": 0.6})
+    found = ss.sensitivity(thrown, ["mu", "y", "eps_N", "v_y", "g"], samples=3)
+    assert found.reliable
+    assert found.end[0] == pytest.approx([-121.625, 0.05, 0.0, 0.25, -0.625], abs=1e-10)
+    assert found.end[2] == pytest.approx([-49.05, 0.0, 0.0, 0.05, -0.25], abs=1e-10)
+    assert np.all(found.end[[1, 3]] == 0.0)
+
+
+def test_brick_that_comes_to_rest():
+    ramp = ss.library.brick_on_ramp()
+    brick = ss.Scenario(ramp.system, [0, 0], [2, 0], 0.01, 1.0, "", "", params={"angle": 0.0, "friction": 0.3})
+    found = ss.sensitivity(brick, ["friction", "v_x"], samples=3)
+    way = 4.0 / (2.0 * 0.3 * G)
+    assert found.reliable and found.event_times.kinds == ("sticks",) and found.event_times.contacts == (("ramp",),)
+    assert found.end[0] == pytest.approx([-way / 0.3, way], rel=1e-10)
+    assert found.event_times.dt[0] == pytest.approx([-2.0 / (0.09 * G), 1.0 / (0.3 * G)], rel=1e-10)
+
+
+def test_block_on_belt_with_two_coefficients():
+    """The static coefficient acts through the time at which stick ends, and in no other way."""
+    found = ss.sensitivity(
+        ss.library.block_on_belt(), ["friction_static", "friction_kinetic", "belt_velocity", "x"], t_end=7.0, samples=3
+    )
+    assert found.reliable
+    assert found.end[0] == pytest.approx([1.81859485365, 1.41614683655, -10.2644110242, -2.23474169020], rel=1e-10)
+    assert found.end[2, :2] == pytest.approx([-0.832293673094, 0.909297426826], rel=1e-10)
+
+
+def test_impact_oscillator_over_a_period():
+    driven = ss.library.impact_oscillator()
+    there = ss.Scenario(driven.system, [3.774110774572], [1.410635094632], 0.01, 2.0 * math.pi / 1.7, "", "")
+    found = ss.sensitivity(there, ["x", "v", "restitution", "force"], samples=3)
+    assert found.reliable
+    exact = [
+        [0.407899960465, 0.625955754989, 4.939650060532, 0.624206947285],
+        [-0.348126501064, 0.549976592625, 0.006232481069, 0.557213906896],
+    ]
+    assert found.end == pytest.approx(np.array(exact), abs=1e-10)
+
+
+def disc():
+    x, y, alpha, v_x, v_y, omega, mu, e, e_T, g = sp.symbols("x y alpha v_x v_y omega mu e e_T g")
+    floor = ss.Contact("floor", gap=y, slip=x + alpha, friction=mu, restitution_normal=e, restitution_tangential=e_T)
+    return ss.LagrangianSystem.from_energies(
+        [x, y, alpha], velocities=[v_x, v_y, omega], kinetic=(v_x**2 + v_y**2) / 2 + omega**2 / 4, potential=g * y,
+        contacts=[floor], parameters={mu: 0.1, e: 0.8, e_T: 0.0, g: G}, name="disc",
+    )  # fmt: skip
+
+
+def test_disc_slides_sticks_or_stands_at_the_corner_of_friction():
+    system = disc()
+
+    def of(speed, names=("mu", "e", "y", "v_x")):
+        start = ss.Scenario(system, [0, 1, 0], [speed, 0, 0], 0.01, 0.8, "", "")
+        return ss.sensitivity(start, names, samples=2)
+
+    slides, sticks = of(3.0), of(1.0)
+    assert slides.reliable and sticks.reliable
+    assert slides.end[0] == pytest.approx([-2.77840356202, -0.154355753446, 0.0410798218990, 0.8], rel=1e-10)
+    assert slides.end[5, 0] == pytest.approx(-15.9460089051, rel=1e-10)
+    assert sticks.end[0] == pytest.approx([0, 0, 0.0752539401643, 0.683841213662], abs=1e-11)
+    least = of(1.0, ["e_T"])  # its coefficient is 0, and can only grow
+    assert not least.reliable and "end of its range" in least.reason
+    assert least.end[0, 0] == pytest.approx(-0.116158786338, rel=1e-10)
+    assert sticks.end[1, 1:3] == pytest.approx([1.54355753446, 0.589201781010], rel=1e-10)
+    corner = of(3.0 * 0.1 * 1.8 * math.sqrt(2.0 * G))
+    assert not corner.reliable and "at its bound" in corner.reason and "t = 0.4515" in corner.reason
+
+
+def test_two_balls_exchange_their_velocities():
+    """x_2(1) = x_1 + 2 r + v_1: the case that a differentiable engine answers by (0.75, 0.25, 0.91, 0.08)."""
+    x1, x2, v1, v2 = sp.symbols("x1 x2 v1 v2")
+    system = ss.LagrangianSystem.from_energies(
+        [x1, x2], velocities=[v1, v2], kinetic=(v1**2 + v2**2) / 2, name="balls on a line",
+        contacts=[ss.Contact("balls", gap=x2 - x1 - sp.Rational(1, 5), restitution_normal=1)],
+    )  # fmt: skip
+    found = ss.sensitivity(
+        ss.Scenario(system, [0, 0.52], [1, 0], 0.01, 1.0, "", ""), ["x1", "x2", "v1", "v2"], samples=2
+    )
+    assert found.reliable and found.end[1] == pytest.approx([1, 0, 1, 0], abs=1e-12)
+
+
+def test_every_element_agrees_with_differences():
+    """Mass matrix that depends on the coordinates, moving contacts, clutch, spring, dry friction, restitution."""
+    scenario = every_element()
+    names = [*scenario.system.parameter_names[:4], *scenario.system.velocity_names[-1:]]
+    found = ss.sensitivity(scenario, names, t_end=0.5, samples=2)
+    assert len(found.event_times) > 3
+    for name in names:
+        agrees(found, name, central(scenario, name, 0.5, 1e-5), 1e-5)
+
+
+@pytest.mark.parametrize("law", ["poisson", "stronge"])
+def test_other_impact_laws_agree_with_differences(law):
+    start = ss.Scenario(disc(), [0, 1, 0], [3, 0, 0], 0.01, 0.8, "", "")
+    found = ss.sensitivity(start, ["mu", "e", "v_x"], samples=2, law=law)
+    assert found.reliable
+    for name in found.names:
+        agrees(found, name, central(start, name, 0.8, 1e-4, law), 1e-6)
+
+
+def test_what_has_no_derivative_is_said():
+    system = point_mass()
+    rest = ss.sensitivity(ss.Scenario(system, [0, 0], [1, 0], 0.01, 0.1, "", ""), ["y", "v_x"], samples=2)
+    assert not rest.reliable and "touches contact" in rest.reason and "'y'" in rest.reason
+    ends = ss.sensitivity(ss.library.bouncing_ball(), ["g"], t_end=math.sqrt(2.0 / G) * (1.0 + 1e-13), samples=2)
+    assert not ends.reliable and "ends right at an event" in ends.reason
+
+
+def test_bad_names_and_numbers():
+    ball = ss.library.bouncing_ball()
+    with pytest.raises(ValueError, match="did you mean 'restitution'"):
+        ss.sensitivity(ball, ["restituton"])
+    with pytest.raises(ValueError, match="at least one"):
+        ss.sensitivity(ball, [])
+    with pytest.raises(ValueError, match="twice"):
+        ss.sensitivity(ball, ["g", "g"])
+    with pytest.raises(ValueError, match="t_end must be positive"):
+        ss.sensitivity(ball, "g", t_end=-1.0)
+    with pytest.raises(ValueError, match="takes a Scenario"):
+        ss.sensitivity(ball.system, "g")
+
+
+def test_text_dataset_and_file(tmp_path):
+    found = ss.sensitivity(ss.library.bouncing_ball(), ["g", "restitution"], t_end=1.0, samples=4)
+    assert "reliable" in str(found) and "restitution" in str(found)
+    data = found.to_xarray()
+    assert float(data["dq"].sel(coordinate="y", quantity="g")[-1]) == found.end[0, 0]
+    kept = np.load(found.save(tmp_path / "derivatives"))
+    assert np.array_equal(kept["end"], found.end) and kept["names"].tolist() == ["g", "restitution"]
+
+
+def test_gradient_of_the_end():
+    ball = ss.library.bouncing_ball(restitution=0.8)
+    value, slope = ss.gradient(lambda q, u: u[0] ** 2 / 2 + G * q[0], ball, ["restitution", "y"], t_end=1.0)
+    assert value == pytest.approx(0.64 * G, rel=1e-9)  # e^2 g h
+    assert slope == pytest.approx([1.6 * G, 0.64 * G], rel=1e-9)
+    with pytest.raises(ValueError, match="no derivative on both sides"):
+        ss.gradient(lambda q, u: q[0], ss.Scenario(point_mass(), [0, 0], [1, 0], 0.01, 0.1, "", ""), ["y"])
+
+
+def test_woodpecker():
+    """Independent values: matrix exponentials of its linear modes, complex steps through all events."""
+    found = ss.sensitivity(ss.library.woodpecker(), ["friction", "omega_S"], t_end=0.2, samples=3)
+    assert found.reliable
+    exact = np.array([[0.453000142805, -0.00535949736886], [11.3018399996, -0.125548055000]])
+    assert found.end[[0, 2]] == pytest.approx(exact, rel=1e-9)
+    times = [-0.261032647, -0.052466442, -0.128152025, -0.185056421, -0.169746120]
+    times += [-0.157574118, -0.180354821, -0.223035906, -0.322864103, -0.927065683]
+    assert found.event_times.dt[:, 0] == pytest.approx(times, abs=2e-9)
+    assert np.abs(found.end[[1, 3, 4]]).max() < 1e-9  # the sleeve sticks
+
+
+def test_smallest_restitution_acts_where_a_contact_opens_at_once():
+    """A restitution of 0 can only grow: against a forward difference of runs."""
+    toy = ss.library.woodpecker()
+    found = ss.sensitivity(toy, ["restitution_sleeve"], t_end=0.2, samples=2)
+    assert not found.reliable and "end of its range" in found.reason
+    assert found.end[2, 0] == pytest.approx(2.63193977e-2, rel=1e-6)
+    assert found.end[2, 0] == pytest.approx(forward(toy, "restitution_sleeve", 0.2, 2e-5)[2], rel=1e-4)
+
+
+def forward(scenario, name, t_end, step):
+    """d(q, u)(t_end)/d name from above, for a parameter that is 0: two steps, extrapolated."""
+
+    def end(x):
+        run = replace(scenario, params={name: x}).simulate(dt=t_end, t_end=t_end, stepper=ss.EventDriven(rtol=1e-12))
+        return np.concatenate([run.q[-1], run.u[-1]])
+
+    wide, narrow = ((end(h) - end(0.0)) / h for h in (step, step / 2.0))
+    return 2.0 * narrow - wide
+
+
+def test_wheel_that_rolls_over_its_spokes():
+    """The impact of a spoke rolls: its slip is round-off before and after."""
+    wheel = ss.library.rimless_wheel()
+    found = ss.sensitivity(wheel, ["slope", "g", "inertia"], t_end=0.6, samples=2)
+    assert found.reliable and "impact" in found.event_times.kinds
+    for name in found.names:
+        agrees(found, name, central(wheel, name, 0.6, 1e-6), 1e-6)
+
+
+def test_start_on_a_kink_is_said():
+    masses = ss.library.three_masses()
+    found = ss.sensitivity(masses, ["x_2"], t_end=0.01, samples=2)
+    assert not found.reliable and "kink" in found.reason
+    assert ss.sensitivity(masses, ["v_1"], t_end=0.01, samples=2).event_times.kinds[0] == "kink"
+
+
+def test_given_restitution_of_the_law_does_not_depend_on_the_parameter():
+    start = ss.Scenario(disc(), [0, 1, 0], [3, 0, 0], 0.01, 0.8, "", "")
+    found = ss.sensitivity(start, ["e", "y"], samples=2, law=ss.Newton(restitution_normal=0.8))
+    assert np.all(found.end[:, 0] == 0.0) and found.end[1, 1] == pytest.approx(0.589201781010, rel=1e-10)
+
+
+def test_forces_that_jump_without_an_event_are_said():
+    x, v, a, c = sp.symbols("x v a c")
+
+    def of(force):
+        system = ss.LagrangianSystem.from_energies(
+            [x], velocities=[v], kinetic=v**2 / 2, potential=x**2 / 2, forces=[force], parameters={a: 0.1, c: 0.5}
+        )
+        return ss.sensitivity(ss.Scenario(system, [1], [0], 0.01, 0.5, "", ""), ["a"], samples=2)
+
+    assert not of(-a * sp.sign(v)).reliable and "no event" in of(-a * sp.sign(v)).reason
+    assert of(-a * sp.Abs(v) * v - c * sp.Abs(x) * x).reliable  # no jump; the kink at x = 0 is an event
