@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import sympy as sp
+from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import stickslip as ss
@@ -404,3 +405,34 @@ def test_both_engines_have_one_impact_with_a_constraint(stepper):
     )
     assert run.complete and 0.0 in run.impacts()["contact"]
     np.testing.assert_allclose(run.u, other.u, rtol=0.0, atol=1e-10)
+
+
+def test_friction_that_falls_with_speed_beside_a_constraint():
+    """A sled with Stribeck's law, linked to a heavier mass, event by event: stops as in one coordinate, by SciPy."""
+    z, w = sp.symbols("z w")
+    floor = ss.Contact("floor", gap=y, slip=x, friction=ss.Stribeck(0.4 * (1 + 0.1 * x), 0.2, velocity=0.5))
+    system = ss.LagrangianSystem.from_energies(
+        [x, y, z],
+        velocities=[vx, vy, w],
+        kinetic=(vx**2 + vy**2) / 2 + w**2,
+        potential=G * y,
+        contacts=[floor],
+        constraints=[ss.Constraint("link", equation=z - sp.sin(x))],
+    )
+
+    def rates(_, state):
+        place, speed = state
+        mu = 0.2 + (0.4 * (1 + 0.1 * place) - 0.2) * np.exp(-speed / 0.5)
+        slope, bend = np.cos(place), -np.sin(place)  # z' = slope x', z'' = slope x'' + bend x'^2
+        return [speed, -(mu * G + 2 * slope * bend * speed**2) / (1 + 2 * slope**2)]
+
+    def rests(_, state):
+        return state[1] - 1e-9
+
+    rests.terminal = True
+    exact = solve_ivp(rates, (0, 2), [0, 1.5], events=rests, rtol=1e-10, atol=1e-12)
+    run = ss.simulate(system, [0, 0, 0], [1.5, 0, 1.5], dt=0.01, t_end=2.0, stepper="event-driven")
+    assert run.complete and exact.t_events[0].size == 1
+    assert abs(run.q[-1, 0] - exact.y[0, -1]) < 1e-7 and abs(run.u[-1, 0]) < 1e-12
+    slow = ss.simulate(system, [0, 0, 0], [1.5, 0, 1.5], dt=1e-2, t_end=2.0, engine="reference")
+    assert abs(slow.q[-1, 0] - exact.y[0, -1]) < 3e-3

@@ -169,11 +169,11 @@ class Present:
             if solution is None or not self.system.has_friction_laws:
                 break
             loose = problem.candidate & (np.abs(solution.slide) > ROUND_OFF * problem.scale(solution)[:, 1])
-            loose &= np.array(self.system.sliding_codes)[index] != CONSTANT
+            loose &= np.array(self.system.sliding_codes)[problem.index] != CONSTANT  # without the constraints
             if not loose.any():
                 solution = problem.least_friction(solution, ROUND_OFF)
                 break
-            sense[index[loose]] = np.sign(solution.slide[loose])
+            sense[problem.index[loose]] = np.sign(solution.slide[loose])
         return problem, solution
 
     def _problem(self, index: np.ndarray, s: Array, stopped: np.ndarray | None) -> AccelerationProblem:
