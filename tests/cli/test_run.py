@@ -303,7 +303,7 @@ def test_a_failed_run_keeps_its_result_and_exits_with_1(run, ends_early, tmp_pat
     assert code == 1
     report = json.loads(out)
     assert report["complete"] is False and report["status"].startswith("failed at t = 0.6 s")
-    assert err.count("\n") == 1 and "bouncing_ball failed at t = 0.6 s with 1 closed contacts" in err
+    assert err.count("\n") == 1 and "bouncing_ball: failed at t = 0.6 s with 1 closed contacts" in err
     assert (tmp_path / "part.png").is_file()
 
 

@@ -87,12 +87,9 @@ class ImpactTable:
         names, shown = (*self.names, "-"), min(len(self), 20)
         rows = [list(self.columns)]
         for i in range(shown):
-            rows.append(
-                [
-                    names[int(value[i])] if key in ("contact", OTHER) else f"{value[i]:.6g}"
-                    for key, value in self.columns.items()
-                ]
-            )
+            row = {key: f"{value[i]:.6g}" for key, value in self.columns.items()}
+            row |= {key: names[int(self.columns[key][i])] for key in ("contact", OTHER) if key in row}
+            rows.append(list((row | {"time": f"{self.columns['time'][i]:.9g}"}).values()))
         lines = markup.aligned(rows)
         if shown < len(self):
             lines.append(f"... {len(self) - shown} more")
