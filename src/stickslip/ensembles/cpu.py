@@ -18,7 +18,7 @@ from stickslip.checks import Array
 from stickslip.engine import Block, Memory
 from stickslip.ensembles.request import Request
 from stickslip.interrupts import poll
-from stickslip.mechanisms.engines import Reference
+from stickslip.mechanisms.engines import LONG_RUN, Reference
 from stickslip.mechanisms.templates.structs import Asked, Motion
 
 STEPS_PER_PIECE = 1_000_000  # some tenths of a second: Ctrl-C and the progress bar wait no longer
@@ -50,6 +50,8 @@ class Cores:
 
     def warm_up(self, request: Request) -> None:
         """Compile, or load from the disk cache, without doing a step."""
+        if request.plan.size * request.steps > LONG_RUN:
+            request.module.advance_members.expect_long_work()
         rows, P = request.rows(0, 1)
         _advance(request, rows, P, 0, 0, 0)
 

@@ -56,10 +56,10 @@ def host() -> Target:
     return Target(llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
 
 
-def machine(target: Target) -> Any:
-    """LLVM's description of a processor."""
+def machine(target: Target, level: int = OPTIMISATION) -> Any:
+    """LLVM's description of a processor, for machine code of some level of optimisation."""
     return described(target).create_target_machine(
-        cpu=target.cpu, features=target.features, opt=OPTIMISATION, reloc="pic", codemodel="jitdefault", jit=True
+        cpu=target.cpu, features=target.features, opt=level, reloc="pic", codemodel="jitdefault", jit=True
     )
 
 
@@ -76,14 +76,20 @@ def described(target: Target) -> Any:
         ) from None
 
 
+def parsed(text: str, machine: Any) -> Any:
+    """LLVM's module of a text for a machine, as it was written."""
+    module = llvm.parse_assembly(text, llvm.create_context())
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
+    module.verify()
+    return module
+
+
 def optimised(text: str, machine: Any, level: int = OPTIMISATION, vectors: bool = True) -> Any:
     """LLVM's module of a text for a machine; `vectors`: loops may use registers of several numbers.
 
     Each module has a context of its own: then LLVM works on several at once.
     """
-    module = llvm.parse_assembly(text, llvm.create_context())
-    module.triple, module.data_layout = machine.triple, str(machine.target_data)
-    module.verify()
+    module = parsed(text, machine)
     tuning = llvm.create_pipeline_tuning_options(speed_level=level)
     tuning.slp_vectorization = tuning.loop_vectorization = vectors
     if vectors:
@@ -106,13 +112,28 @@ def build(text: str, target: Target | None = None) -> bytes:
     keep the order that such registers give them.
     """
     chosen = machine(host() if target is None else target)
-    plain = text.startswith(NO_VECTORS) and " reassoc " not in text
+    plain = text.startswith(NO_VECTORS) and not reorders_sums(text)
     module = optimised(text, chosen, level=PLAIN_OPTIMISATION if plain else OPTIMISATION, vectors=not plain)
+    return _object_code(module, chosen)
+
+
+def build_quickly(text: str) -> bytes:
+    """Object code of a module for this processor, made without optimising: see `tiers`."""
+    chosen = machine(host(), level=0)
+    return _object_code(parsed(text, chosen), chosen)
+
+
+def reorders_sums(text: str) -> bool:
+    """Whether sums of a module may be reordered: its bits depend on how it is optimised."""
+    return " reassoc " in text
+
+
+def _object_code(module: Any, machine: Any) -> bytes:
     emit = _without_lock("LLVMPY_TargetMachineEmitToMemory", 4)
     if emit is None:
-        return bytes(chosen.emit_object(module))
+        return bytes(machine.emit_object(module))
     with llvm.ffi.OutputString() as problem:
-        buffer = emit(chosen, module, 1, problem)
+        buffer = emit(machine, module, 1, problem)
         if not buffer:
             raise RuntimeError(str(problem))
     library = llvm.ffi.lib

@@ -17,6 +17,7 @@ from stickslip.jit.errors import KernelError
 from stickslip.jit.handing import Results
 from stickslip.jit.making import making
 from stickslip.jit.plain import plain as of_python
+from stickslip.jit.tiers import Tiers
 from stickslip.jit.translate import Body, Program
 from stickslip.jit.units import ENTRY
 from stickslip.jit.values import ELEMENTS, REGISTER, Bundle, Constant, Scalar, Value, View
@@ -41,6 +42,10 @@ class Kernel:
     """Loops in it turn a few times, even where the translator does not know how often: copies of their bodies pay."""
     without_calls = False
     """On a card, all that it calls and that may be written in place is."""
+    quick_first = False
+    """Its machine code is made quickly at first, and optimised as soon as that pays: see `tiers`."""
+    long_work = False
+    """Its machine code is optimised at once."""
 
     def __init__(
         self, python: Callable[..., Any], inline: bool = False, reorder_sums: bool = False, apart: bool = False
@@ -84,6 +89,14 @@ class Kernel:
                     made = self._versions[key] = self._make(args)
         self._last = made.call
         return made.call
+
+    def expect_long_work(self) -> None:
+        """Run optimised machine code from now on, and make it before the next call where it is not there yet."""
+        if not self.long_work:
+            self.long_work = True
+            for version in list(self._versions.values()):
+                version.optimise()
+            self._last = _none_yet
 
     @property
     def signatures(self) -> list[Any]:
@@ -204,20 +217,23 @@ class Version(Protocol):
     def call(self) -> Callable[..., Any]:
         """Runs the code; returns NotImplemented for arguments of other types."""
 
+    def optimise(self) -> None:
+        """Replace code that was made quickly."""
+
 
 class NativeVersion:
     """Machine code that Python calls as a C function of its own: see `native`."""
 
     def __init__(self, kernel: Kernel, args: tuple[Any, ...]) -> None:
         program = Program(kernel.short_loops)
-        name = kernel.python.__name__
+        self._name = kernel.python.__name__
         writer = Writer(program.module)
         other = writer.label()
         reader = native.Reader(writer, other)
         reader.require(writer.value(f"icmp eq i64 %count, {len(args)}"))
         values = tuple(reader.argument(reader.field("%arguments", 8 * k), sample) for k, sample in enumerate(args))
         thread = reader.call("PyEval_SaveThread")
-        results = _run(kernel, program, writer, values)
+        self._results = results = _run(kernel, program, writer, values)
         reader.call("PyEval_RestoreThread", thread)
         writer.do(f"ret ptr {reader.result(results.numbers, results.is_tuple or not results.is_plain)}")
         writer.ended = True
@@ -226,12 +242,23 @@ class NativeVersion:
         writer.do(f"ret ptr {reader.address(NotImplemented)}")
         writer.define(f"ptr @{ENTRY}(ptr %self, ptr %arguments, i64 %count)")
         native.make_known()
-        code = objects.built(program.module.text())
-        native.make_objects_known(reader.objects)
-        program.load_units()
-        function = native.function_at(cpu.load(code, ENTRY), name)
-        self._kept = reader.objects  # as long as the code that holds their addresses
-        self.call = function if results.is_plain else _with_arrays(function, results)
+        self._units, self._kept = tuple(program.units.values()), reader.objects
+        self._tiers = Tiers(program.module.text(), self._loaded, not kernel.quick_first or kernel.long_work)
+
+    def _loaded(self, code: bytes) -> Callable[..., Any]:
+        """Python function of machine code; what the code names is kept as long as this version."""
+        native.make_objects_known(self._kept)
+        for unit in self._units:
+            unit.address()
+        function = native.function_at(cpu.load(code, ENTRY), self._name)
+        return function if self._results.is_plain else _with_arrays(function, self._results)
+
+    @property
+    def call(self) -> Callable[..., Any]:
+        return self._tiers.best
+
+    def optimise(self) -> None:
+        self._tiers.optimise()
 
 
 def _with_arrays(function: Callable[..., Any], results: Results) -> Callable[..., Any]:
@@ -274,6 +301,9 @@ class SlotVersion:
         found = self._unpack.unpack_from(room, self._pack.size)
         kinds = (kind for kind, _ in self._results.numbers)
         return self._results.python(bool(x) if kind == "bool" else x for x, kind in zip(found, kinds, strict=True))
+
+    def optimise(self) -> None:
+        """Its code is optimised from the first."""
 
 
 _TYPES: dict[np.dtype[Any], np.dtype[Any]] = {}

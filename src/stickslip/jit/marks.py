@@ -60,6 +60,7 @@ class Generated(Entry):
     """A function of a generated module, whose loops run over the contacts and coordinates of one mechanism."""
 
     short_loops = True
+    quick_first = True
 
 
 def entry(function: Callable[..., Any]) -> Entry:

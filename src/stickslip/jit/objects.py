@@ -33,8 +33,13 @@ def name_of(text: str, target: cpu.Target | None = None, optimisation: str = "")
 
 
 def built(text: str) -> bytes:
-    """Machine code of a module, read from disk if it was built before."""
+    """Optimised machine code of a module, read from disk if it was built before."""
     return kept(name_of(text), lambda: cpu.build(text))
+
+
+def built_quickly(text: str) -> bytes:
+    """Machine code of a module that LLVM does not optimise, read from disk if it was built before."""
+    return kept(name_of(text, optimisation="quick"), lambda: cpu.build_quickly(text))
 
 
 def kept(name: str, build: Callable[[], bytes]) -> bytes:

@@ -32,6 +32,8 @@ from stickslip.mechanisms.templates.structs import Ended, Kept, Records, Run
 
 DONE, EVENTS_FULL, UNSOLVED = codes.DONE, codes.EVENTS_FULL, codes.UNSOLVED
 TEMPLATE = "stepper"
+LONG_RUN = 20_000
+"""Steps beyond which a run begins with optimised machine code (`jit.tiers`): its rate is to be that of longer runs."""
 
 
 class MechanismEngine(Engine):
@@ -42,10 +44,11 @@ class MechanismEngine(Engine):
     solver: PlanarSolver
     bounds: Bounds
     begun: Memory
+    left = 0  # steps that the run has to do
 
     def begin(self, state: Memory, q0: Array, u0: Array, steps: int) -> None:
         self.bounds = Bounds(self.system, q0, u0, state.p, state.t0, state.t0 + steps * state.dt)
-        self.begun = state
+        self.begun, self.left = state, steps - state.step
 
     def certificate(self) -> dict[str, Any]:
         """What the constraints add to the certificate."""
@@ -163,6 +166,11 @@ class Compiled(MechanismEngine):
     def reason(self, state: Memory, code: int) -> str:
         return reasons.reason(self.system, self.stepper, self.solver, state, code, self._finer(), self.law is not None)
 
+    def warm_up(self, state: Memory, block: Block) -> None:
+        if self.left > LONG_RUN:
+            self.module.march.expect_long_work()
+        super().warm_up(state, block)
+
     def march(self, memory: Memory, n_steps: int, block: Block) -> int:
         """Do up to n_steps steps.  A step that is not solved is left undone (UNSOLVED).
 
@@ -195,6 +203,7 @@ class Compiled(MechanismEngine):
         return run, kept, records, n_steps, block.every
 
     def once(self, memory: Memory, block: Block) -> Callable[[], int]:
+        self.module.march.expect_long_work()  # code that is replaced on the way would hold up one of the steps
         arguments = tuple(map(plain, self._arguments(memory, 1, block)))
         kernel = self.module.march.version(*arguments)
 
