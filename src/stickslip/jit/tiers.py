@@ -15,8 +15,8 @@ from typing import Any
 from stickslip.jit import cpu, objects
 from stickslip.jit.making import making
 
-PATIENCE = 0.1
-"""Seconds that quick code may run in a process before it is replaced: an eighth of what optimising it takes."""
+PATIENCE = 0.25
+"""Seconds that quick code may run in a process before it is replaced: a third of what optimising it takes."""
 
 Function = Callable[..., Any]
 

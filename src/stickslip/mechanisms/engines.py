@@ -32,7 +32,7 @@ from stickslip.mechanisms.templates.structs import Ended, Kept, Records, Run
 
 DONE, EVENTS_FULL, UNSOLVED = codes.DONE, codes.EVENTS_FULL, codes.UNSOLVED
 TEMPLATE = "stepper"
-LONG_RUN = 20_000
+LONG_RUN = 50_000
 """Steps beyond which a run begins with optimised machine code (`jit.tiers`): its rate is to be that of longer runs."""
 
 
