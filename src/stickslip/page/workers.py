@@ -2,8 +2,9 @@
 
 A run that does not end in its time, or whose client left, costs its process: whatever a kernel does, the next run
 finds another one.  A process does the runs of one system, whose machine code it keeps, so that sliders are quick; for
-another system another process is forked, and the one that was idle longest is ended.  So the memory of all is that of a
-few systems, whatever is asked for, by however many clients.
+another system another process is forked, and the one that was idle longest is ended.  All of them together have a
+share of memory: where systems need much, fewer processes work at a time.  So memory does not depend on what is asked
+for, nor on the number of clients.
 """
 
 from __future__ import annotations
@@ -17,14 +18,18 @@ from typing import Any
 from stickslip.page.process import LOOK, MOST_COMPILING, Abandoned, Nursery, Process
 from stickslip.page.service import ClientGone, Service
 
-KEPT = 4
-"""Processes that stay when there is nothing to do."""
 MOST = 6
-"""Processes at a time; further runs wait for their turn."""
-MOST_ALIKE = 4
+"""Processes at a time, idle ones among them; further runs wait for their turn."""
+MOST_ALIKE = 3
 """Of these, processes of one system: many requests for it leave room for others."""
 MOST_GROWTH = 100_000_000
 """Bytes by which a process may grow after its start and stay; a system with all its steppers takes 30 to 80 million."""
+USUAL = 35_000_000
+"""Bytes by which a process grows at least: its share of the modules that it writes to, and the code of one system."""
+MOST_TOGETHER = MOST * USUAL
+"""Bytes by which all processes together may grow: six usual ones, or fewer that need more."""
+SURE = MOST_ALIKE + 1
+"""Processes that may be there whatever they need: those of one system leave one for the others."""
 
 
 @dataclass(eq=False)
@@ -124,21 +129,32 @@ class Workers:
             if process.kind == kind:
                 self._idle.remove(process)
                 return process
-        if len(self._idle) + len(self._busy) >= MOST:
-            if not self._idle:
-                return None
-            self._let_go(self._idle[0])
+        self._make_room(1)
+        if self._crowded(1):
+            return None
         return Process(self._service, self._nursery, kind, self._look_at)
 
     def _let_go(self, process: Process) -> None:
         self._idle.remove(process)
         process.end()
 
+    def _crowded(self, more: int = 0) -> bool:
+        """Whether there are, with some more, too many processes, or too little memory for them."""
+        every = [*self._idle, *self._busy]
+        grown = sum(max(process.growth, USUAL) for process in every) + more * USUAL
+        return len(every) + more > MOST or (len(every) + more > SURE and grown > MOST_TOGETHER)
+
+    def _make_room(self, more: int = 0) -> None:
+        """End idle processes, the one that was idle longest first, until there is room for all others and some more."""
+        while self._idle and self._crowded(more):
+            self._let_go(self._idle[0])
+
     def _look_at(self, process: Process) -> None:
-        """End a process that is ready for more, and idle, but has grown by too much."""
+        """End a process that is ready for more, and idle, but has grown by too much; or another one in its favour."""
         with self._changed:
             if process.growth > MOST_GROWTH and process in self._idle:
                 self._let_go(process)
+            self._make_room()
 
     def _let_compile(self, process: Process) -> None:
         """Let a process that nobody waits for end its compilation; whoever asks for its system waits for it."""
@@ -156,7 +172,6 @@ class Workers:
                 process.end()
             else:
                 self._idle.append(process)
-                if len(self._idle) > KEPT:
-                    self._let_go(self._idle[0])
+                self._make_room()
             self._hand_out()
             self._changed.notify_all()
