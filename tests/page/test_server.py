@@ -441,6 +441,7 @@ class Fake:
 @pytest.fixture
 def workers(monkeypatch):
     monkeypatch.setattr(workers_module, "Process", Fake)
+    monkeypatch.setattr(workers_module, "TURN", 0.0)
     monkeypatch.setattr(workers_module, "Nursery", lambda: SimpleNamespace(pids=list, close=lambda: None))
     return workers_module.Workers(SimpleNamespace(required=lambda request: request["system"]))
 
@@ -499,6 +500,26 @@ def test_all_processes_together_have_a_share_of_memory(workers):
     busy[1].growth = heavy
     busy[1].tell(busy[1])  # it has grown while it was at work
     assert [process.lives for process in light] == [False, True] and busy[1].lives  # the one that was idle longest
+    workers.close()
+
+
+def test_more_systems_than_places_take_turns(workers, monkeypatch):
+    """A process is not given up after every answer: it stays for its system until its turn is over."""
+    monkeypatch.setattr(workers_module, "TURN", 1e9)
+    for k in range(workers_module.MOST):
+        workers.answer("/api/run", {"system": f"a{k}"}, present)
+    made, found = Fake.made, []
+    waits = threading.Thread(target=lambda: found.append(workers._take("b", present)), daemon=True)
+    waits.start()
+    until = time.monotonic() + 20
+    while not workers._queue and time.monotonic() < until:
+        time.sleep(0.002)
+    for k in range(workers_module.MOST):  # who waits holds up nobody whose process is there
+        workers.answer("/api/run", {"system": f"a{k}"}, present)
+    assert Fake.made == made and not found
+    monkeypatch.setattr(workers_module, "TURN", 0.0)
+    waits.join(20)
+    assert [process.kind for process in found] == ["b"] and len(workers.pids()) == workers_module.MOST
     workers.close()
 
 

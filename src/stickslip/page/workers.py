@@ -10,6 +10,7 @@ for, nor on the number of clients.
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,6 +31,11 @@ MOST_TOGETHER = MOST * USUAL
 """Bytes by which all processes together may grow: six usual ones, or fewer that need more."""
 SURE = MOST_ALIKE + 1
 """Processes that may be there whatever they need: those of one system leave one for the others."""
+TURN = 1.5
+"""Seconds from its first answer in which a process stays for its system, where others wait for its place.
+
+A new process takes half a second to load machine code, a run a twentieth: more systems than places take turns.
+"""
 
 
 @dataclass(eq=False)
@@ -49,6 +55,7 @@ class Workers:
         self._queue: list[_Turn] = []  # in the order of arrival
         self._idle: list[Process] = []  # the one that was idle longest first
         self._busy: list[Process] = []
+        self._first: dict[Process, float] = {}  # when each gave its first answer
         self._compiling: list[Process] = []  # of the busy ones, those that nobody waits for
         self._closed = False
         self._changed = threading.Condition(threading.RLock())
@@ -103,15 +110,19 @@ class Workers:
 
     def _hand_out(self) -> None:
         """Give processes to those who wait."""
-        while (turn := self._next_turn()) is not None:
-            turn.process = self._choose(turn.kind)
-            if turn.process is None:
-                return
-            self._queue.remove(turn)
-            self._busy.append(turn.process)
+        while any(self._serve(turn) for turn in self._in_turn()):
             self._changed.notify_all()
 
-    def _next_turn(self) -> _Turn | None:
+    def _serve(self, turn: _Turn) -> bool:
+        """Give a process to a request, where there is one for it."""
+        turn.process = self._choose(turn.kind)
+        if turn.process is None:
+            return False
+        self._queue.remove(turn)
+        self._busy.append(turn.process)
+        return True
+
+    def _in_turn(self) -> list[_Turn]:
         """Who comes next: the system of which least is at work, and of its requests the first.
 
         Who waits for a system that is being compiled for nobody, or has its share of processes, lets all others pass.
@@ -119,23 +130,30 @@ class Workers:
         waits = {process.kind for process in self._compiling}
         at_work = Counter(process.kind for process in self._busy)
         fit = [turn for turn in self._queue if turn.kind not in waits and at_work[turn.kind] < MOST_ALIKE]
-        return min(fit, key=lambda turn: at_work[turn.kind], default=None)
+        return sorted(fit, key=lambda turn: at_work[turn.kind])
 
     def _choose(self, kind: str) -> Process | None:
-        """An idle process that has done this system, else a new one, in place of the one that was idle longest."""
+        """An idle process that has done this system, else a new one, in place of the one that was idle longest.
+
+        A process whose turn is not over keeps its place.
+        """
         for process in [process for process in self._idle if not process.alive()]:
             self._let_go(process)
         for process in reversed(self._idle):
             if process.kind == kind:
                 self._idle.remove(process)
                 return process
-        self._make_room(1)
+        over = time.monotonic() - TURN
+        for process in [process for process in self._idle if self._first[process] <= over]:
+            if self._crowded(1):
+                self._let_go(process)
         if self._crowded(1):
             return None
         return Process(self._service, self._nursery, kind, self._look_at)
 
     def _let_go(self, process: Process) -> None:
         self._idle.remove(process)
+        self._first.pop(process)
         process.end()
 
     def _crowded(self, more: int = 0) -> bool:
@@ -144,9 +162,9 @@ class Workers:
         grown = sum(max(process.growth, USUAL) for process in every) + more * USUAL
         return len(every) + more > MOST or (len(every) + more > SURE and grown > MOST_TOGETHER)
 
-    def _make_room(self, more: int = 0) -> None:
-        """End idle processes, the one that was idle longest first, until there is room for all others and some more."""
-        while self._idle and self._crowded(more):
+    def _make_room(self) -> None:
+        """End idle processes, the one that was idle longest first, until there is room for all others."""
+        while self._idle and self._crowded():
             self._let_go(self._idle[0])
 
     def _look_at(self, process: Process) -> None:
@@ -169,8 +187,10 @@ class Workers:
         with self._changed:
             self._busy.remove(process)
             if self._closed or not process.alive():
+                self._first.pop(process, None)
                 process.end()
             else:
+                self._first.setdefault(process, time.monotonic())
                 self._idle.append(process)
                 self._make_room()
             self._hand_out()
