@@ -115,7 +115,9 @@ def test_pages_that_were_shown_do_not_pile_up(run, monkeypatch, tmp_path):
     """One folder for a process; folders of ended ones go after a day; nothing else among the temporary files does."""
     monkeypatch.setattr(showing.tempfile, "tempdir", str(tmp_path))
     showing._folder_of.cache_clear()
-    old, young, foreign = (tmp_path / name for name in ("stickslip-page-old", "stickslip-page-young", "stickslip-other"))
+    old, young, foreign = (
+        tmp_path / name for name in ("stickslip-page-old", "stickslip-page-young", "stickslip-other")
+    )
     for folder in (old, young, foreign):
         folder.mkdir()
         (folder / "page.html").touch()
