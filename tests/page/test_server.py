@@ -426,7 +426,7 @@ class Fake:
 
     def __init__(self, service, nursery, kind, tell):
         Fake.made += 1
-        self.pid, self.kind, self.growth, self.lives, self.tell = Fake.made, kind, 0, True, tell
+        self.pid, self.kind, self.growth, self.most, self.lives, self.tell = Fake.made, kind, 0, 0, True, tell
 
     def alive(self):
         return self.lives
@@ -478,10 +478,14 @@ def test_a_process_that_has_grown_is_ended_when_it_is_idle(workers):
 
 def test_all_processes_together_have_a_share_of_memory(workers):
     """Processes that need much are fewer, but one system leaves room for another whatever it needs."""
-    heavy = 2 * workers_module.USUAL
+    first = [workers._take(f"a{k}", present) for k in range(workers_module.MOST)]
+    for process in first[: workers_module.SURE]:
+        process.most = workers_module.MOST_TOGETHER
+        process.tell(process)
+    for process in first:
+        workers._give_back(process)
+    assert len(workers.pids()) <= workers_module.SURE
     busy = [workers._take(f"a{k}", present) for k in range(workers_module.SURE)]
-    for process in busy:
-        process.growth = heavy
     waits = threading.Thread(target=lambda: workers._take("b", present), daemon=True)
     waits.start()
     until = time.monotonic() + 20
@@ -491,15 +495,6 @@ def test_all_processes_together_have_a_share_of_memory(workers):
     workers._give_back(busy[0])  # ended in favour of the one that waits
     waits.join(20)
     assert not busy[0].lives and len(workers.pids()) == workers_module.SURE
-    for process in busy[1:]:
-        process.growth = 0
-    light = [workers._take(f"c{k}", present) for k in range(workers_module.MOST - workers_module.SURE)]
-    for process in light:
-        workers._give_back(process)
-    assert len(workers.pids()) == workers_module.MOST
-    busy[1].growth = heavy
-    busy[1].tell(busy[1])  # it has grown while it was at work
-    assert [process.lives for process in light] == [False, True] and busy[1].lives  # the one that was idle longest
     workers.close()
 
 

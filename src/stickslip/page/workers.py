@@ -21,14 +21,14 @@ from stickslip.page.service import ClientGone, Service
 
 MOST = 6
 """Processes at a time, idle ones among them; further runs wait for their turn."""
-MOST_ALIKE = 3
+MOST_ALIKE = 2
 """Of these, processes of one system: many requests for it leave room for others."""
 MOST_GROWTH = 100_000_000
 """Bytes by which a process may grow after its start and stay; a system with all its steppers takes 30 to 80 million."""
 USUAL = 35_000_000
 """Bytes by which a process grows at least: its share of the modules that it writes to, and the code of one system."""
 MOST_TOGETHER = MOST * USUAL
-"""Bytes by which all processes together may grow: six usual ones, or fewer that need more."""
+"""Bytes by which all processes together may grow: six that need little, or three of the systems that need most."""
 SURE = MOST_ALIKE + 1
 """Processes that may be there whatever they need: those of one system leave one for the others."""
 TURN = 1.5
@@ -56,6 +56,7 @@ class Workers:
         self._idle: list[Process] = []  # the one that was idle longest first
         self._busy: list[Process] = []
         self._first: dict[Process, float] = {}  # when each gave its first answer
+        self._needed: dict[str, int] = {}  # bytes by which processes of each system have grown at most
         self._compiling: list[Process] = []  # of the busy ones, those that nobody waits for
         self._closed = False
         self._changed = threading.Condition(threading.RLock())
@@ -145,9 +146,9 @@ class Workers:
                 return process
         over = time.monotonic() - TURN
         for process in [process for process in self._idle if self._first[process] <= over]:
-            if self._crowded(1):
+            if self._crowded(kind):
                 self._let_go(process)
-        if self._crowded(1):
+        if self._crowded(kind):
             return None
         return Process(self._service, self._nursery, kind, self._look_at)
 
@@ -156,11 +157,17 @@ class Workers:
         self._first.pop(process)
         process.end()
 
-    def _crowded(self, more: int = 0) -> bool:
+    def _crowded(self, *more: str) -> bool:
         """Whether there are, with some more, too many processes, or too little memory for them."""
         every = [*self._idle, *self._busy]
-        grown = sum(max(process.growth, USUAL) for process in every) + more * USUAL
-        return len(every) + more > MOST or (len(every) + more > SURE and grown > MOST_TOGETHER)
+        grown = sum(self._need(process.kind) for process in every)
+        return len(every) + len(more) > MOST or (
+            len(every) + len(more) > SURE and grown + sum(map(self._need, more)) > MOST_TOGETHER
+        )
+
+    def _need(self, kind: str) -> int:
+        """Bytes that a process of a system is taken to need: as many as the last one that told."""
+        return max(USUAL, self._needed.get(kind, 0))
 
     def _make_room(self) -> None:
         """End idle processes, the one that was idle longest first, until there is room for all others."""
@@ -170,6 +177,7 @@ class Workers:
     def _look_at(self, process: Process) -> None:
         """End a process that is ready for more, and idle, but has grown by too much; or another one in its favour."""
         with self._changed:
+            self._needed[process.kind] = process.most
             if process.growth > MOST_GROWTH and process in self._idle:
                 self._let_go(process)
             self._make_room()
