@@ -1,7 +1,9 @@
 """Results seen from Python: figures, films, pages, live pages and notebooks."""
 
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -107,6 +109,33 @@ def test_the_browser_opens_a_page(run, monkeypatch, capsys):
     monkeypatch.setattr(webbrowser, "open", lambda url: False)
     run.show()
     assert "no browser could be opened" in capsys.readouterr().err
+
+
+def test_pages_that_were_shown_do_not_pile_up(run, monkeypatch, tmp_path):
+    """One folder for a process; folders of ended ones go after a day; nothing else among the temporary files does."""
+    monkeypatch.setattr(showing.tempfile, "tempdir", str(tmp_path))
+    showing._folder_of.cache_clear()
+    old, young, foreign = (
+        tmp_path / name for name in ("stickslip-page-old", "stickslip-page-young", "stickslip-other")
+    )
+    for folder in (old, young, foreign):
+        folder.mkdir()
+        (folder / "page.html").touch()
+    (tmp_path / "stickslip-page-link").symlink_to(foreign)
+    for folder in (old, foreign):
+        os.utime(folder, (0, 0))
+    pages = [run.show(browser=False) for _ in range(3)]
+    assert len(set(pages)) == 3 and len({page.parent for page in pages}) == 1
+    assert not old.exists() and (young / "page.html").exists() and (foreign / "page.html").exists()
+    assert pages[0].parent.stat().st_mode & 0o077 == 0
+    shutil.rmtree(pages[0].parent)
+    assert run.show(browser=False).exists()
+    showing._folder_of.cache_clear()
+
+
+@pytest.mark.parametrize("name", ["../../up", "/root", "a\x1b]0;b", "..", "", "x" * 300])
+def test_no_name_leads_out_of_the_folder_of_a_page(name):
+    assert re.fullmatch(r"[\w-]{1,60}", showing._file_name(name))
 
 
 def test_a_notebook_shows_a_page_in_a_frame(run, monkeypatch):

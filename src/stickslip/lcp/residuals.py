@@ -76,9 +76,10 @@ def right_hand_size_by_exponents(A: np.ndarray, b: np.ndarray) -> tuple:
 
 @entry
 def row_by_exponents(A: np.ndarray, b: np.ndarray, x: np.ndarray, i: int, equation: bool) -> tuple:
-    """(r_i, y_i) of a row whose terms are too large or too small to be added up as they are; inf where y_i overflows.
+    """(r_i, y_i) of a row whose terms are too large or too small to be added up as they are; inf where they overflow.
 
-    Every product is split into a number near 1 and a power of two; the largest power of the row is taken out.
+    Every product is split into a number near 1 and a power of two; the largest power of the row is taken out.  Terms
+    that overflow and cancel are no solution, either: nobody can add them up, and their rounding alone may overflow.
     """
     n = b.shape[0]
     top = -100_000
@@ -104,7 +105,7 @@ def row_by_exponents(A: np.ndarray, b: np.ndarray, x: np.ndarray, i: int, equati
             value += term
             size += abs(term)
     y = math.ldexp(value, top)
-    if not (abs(y) < np.inf):
+    if not (math.ldexp(size, top) < np.inf):
         return np.inf, y
     defect = abs(value) if (equation or x[i] != 0.0) else -value
     if size > AMPLIFICATION * right:

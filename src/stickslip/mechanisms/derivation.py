@@ -135,6 +135,10 @@ def limited_derivatives(most: int) -> Iterator[None]:
         _allowance.reset(token)
 
 
+_WEIGHTS = (((sp.Max, sp.Min), 9), ((sp.erf,), 3))
+"""What SymPy takes longer with: it compares arguments in pairs, and slopes of erf are new functions."""
+
+
 def _require_allowed(expression: Expr, x: Expr) -> None:
     """Subtract the size of a derivative by x from the allowance of `limited_derivatives`; raise if it is used up."""
     left = _allowance.get()
@@ -144,7 +148,7 @@ def _require_allowed(expression: Expr, x: Expr) -> None:
     slope: dict[Expr, int] = {}  # size of the derivative by x
     for node in sp.postorder_traversal(expression):
         if node not in size:
-            weight = 9 if isinstance(node, (sp.Max, sp.Min)) else 1  # SymPy compares their arguments in pairs
+            weight = next((many for kinds, many in _WEIGHTS if isinstance(node, kinds)), 1)
             size[node] = 1 + weight * sum(size[part] for part in node.args)
             moving = [slope[part] for part in node.args if slope[part]]
             slope[node] = sum(moving) + (0 if node.is_Add else size[node] * len(moving)) if node.args else node == x

@@ -244,7 +244,7 @@ class Process:
         self._line = nursery.new(kind)
         self._tell = tell
         self.kind = kind
-        self.memory = self.first_memory = 0
+        self.memory = self.most_memory = self.first_memory = 0
         self.ready = False
         self._number = 0
         self._frames: queue.Queue[tuple[bytes, bytes]] = queue.Queue()
@@ -263,7 +263,13 @@ class Process:
 
     @property
     def growth(self) -> int:
+        """Bytes that it keeps since its start."""
         return max(0, self.memory - self.first_memory)
+
+    @property
+    def most(self) -> int:
+        """Bytes that it has needed since its start, some of them for a while."""
+        return max(0, self.most_memory - self.first_memory)
 
     def alive(self) -> bool:
         return self._line.alive()
@@ -355,7 +361,7 @@ class Process:
         self._frames.put((_BROKEN, b""))
 
     def _note(self, content: bytes) -> None:
-        self.memory = int(content)
+        self.memory, self.most_memory = map(int, content.split())
         self.first_memory = self.first_memory or self.memory
         self.ready = True
         self._tell(self)

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import itertools
+import os
+import re
+import shutil
+import stat
 import sys
 import tempfile
 import threading
+import time
 from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any
 
+from stickslip.interrupts import undoing
 from stickslip.io.models.file import write_model
 from stickslip.page.document import standalone
 from stickslip.page.entries import scenario_of
@@ -17,6 +26,9 @@ from stickslip.scenario import Scenario, as_scenario, as_shown
 from stickslip.trajectory import Trajectory
 
 _HEIGHT = 720  # pixels of a page in a notebook
+_PREFIX = "stickslip-page-"  # of folders among the temporary files
+_KEPT = 86_400.0  # seconds for which a page stays there: a browser may read it again
+_number = itertools.count(1)
 
 
 class InlinePage:
@@ -53,15 +65,16 @@ def in_notebook() -> bool:
 
 
 def show(trajectory: Trajectory, scenario: Any = None, browser: bool = True) -> InlinePage | Path:
-    """Show a run: the page itself in a notebook; else a file, which the browser opens.
+    """Show a run: the page itself in a notebook; else a temporary file, which the browser opens.
+
+    The file stays for a day, and goes with the next page that is shown after it.
 
     browser : open the browser
     """
     text = standalone(trajectory, scenario)
     if in_notebook():
         return InlinePage(text.decode())
-    folder = Path(tempfile.mkdtemp(prefix="stickslip-"))
-    path = folder / f"{trajectory.system_name.replace(' ', '_') or 'run'}.html"
+    path = _folder_of_this_process() / f"{_file_name(trajectory.system_name)}-{next(_number)}.html"
     path.write_bytes(text)
     if browser:
         open_browser(path.as_uri())
@@ -88,9 +101,10 @@ def view(what: Any, *, dt: float = 1e-3, t_end: float = 2.0, browser: bool = Tru
     from stickslip.page.server import Server
     from stickslip.page.service import Service
 
-    folder = tempfile.TemporaryDirectory(prefix="stickslip-")
+    _remove_old_folders()
+    folder = tempfile.TemporaryDirectory(prefix=_PREFIX)
     try:
-        path = write_model(what, Path(folder.name) / f"{what.system.name.replace(' ', '_')}.toml")
+        path = write_model(what, Path(folder.name) / f"{_file_name(what.system.name)}.toml")
         server = Server(Service(None, [path]), port)
     except BaseException:
         folder.cleanup()
@@ -99,9 +113,38 @@ def view(what: Any, *, dt: float = 1e-3, t_end: float = 2.0, browser: bool = Tru
         server.workers.start()
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.2}, daemon=True).start()
         return InlinePage("", server.url, (server, folder))
-    with folder:
+    with undoing(folder.cleanup), folder:
         serve(server, browser)
     return None
+
+
+def _file_name(name: str) -> str:
+    """A system's name as that of a file: letters, digits and a few signs, whatever the name holds."""
+    return re.sub(r"[^\w-]+", "_", name, flags=re.ASCII)[:60] or "run"
+
+
+@functools.cache
+def _folder_of(process: int) -> Path:
+    _remove_old_folders()
+    return Path(tempfile.mkdtemp(prefix=_PREFIX))
+
+
+def _folder_of_this_process() -> Path:
+    """Where pages of this process lie: among the temporary files, for this user alone."""
+    if not (folder := _folder_of(os.getpid())).is_dir():  # somebody has tidied up
+        _folder_of.cache_clear()
+        folder = _folder_of(os.getpid())
+    return folder
+
+
+def _remove_old_folders() -> None:
+    """Remove folders in which pages of this user were shown long ago; a page lives longer than its process."""
+    for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):
+            found = path.lstat()
+            ours = not hasattr(os, "getuid") or found.st_uid == os.getuid()
+            if stat.S_ISDIR(found.st_mode) and ours and time.time() - found.st_mtime > _KEPT:
+                shutil.rmtree(path)
 
 
 def serve(server: Any, browser: bool) -> None:

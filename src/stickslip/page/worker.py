@@ -27,7 +27,7 @@ ANSWER, WRONG, FAILED, STOPPED = b"A", b"W", b"F", b"S"
 PREPARES, RUNS, COMPILES = b"P", b"R", b"C"
 """Letters of frames that say what is being done from now on."""
 READY = b"M"
-"""Letter of the frame that asks for the next request; it holds the memory of this process in bytes."""
+"""Letter of the frame that asks for the next request; it holds the memory of this process in bytes, now and at most."""
 BORN = b"B"
 """Letter of the first frame of a forked process: its number in place of a length, with a descriptor of the process."""
 HEADER = struct.Struct("<cI")
@@ -74,7 +74,7 @@ class Worker:
         warm_up()
         while True:
             _tidy()
-            self.send(READY, str(_memory()).encode())
+            self.send(READY, b"%d %d" % _memory())
             message = self._requests.get()
             self._enter(PREPARES)
             try:
@@ -122,16 +122,20 @@ def _tidy() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def _memory() -> int:
-    """Memory in bytes that this process has for itself, where Linux tells; else its largest, else 0."""
-    with contextlib.suppress(OSError):
+def _memory() -> tuple[int, int]:
+    """Memory in bytes that this process has for itself, now and at most; where Linux does not tell, twice its largest."""
+    with contextlib.suppress(OSError, KeyError):
         lines = Path("/proc/self/smaps_rollup").read_text(encoding="ascii").splitlines()
-        return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Private_"))
+        own = sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Private_"))
+        whole = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines() if ":" in line)
+        given_back = int(whole["VmHWM"].split()[0]) - int(whole["VmRSS"].split()[0])
+        return own, own + max(0, given_back) * 1024
     try:
         import resource
     except ImportError:
-        return 0
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+        return 0, 0
+    largest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return largest, largest
 
 
 def main() -> None:

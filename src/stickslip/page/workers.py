@@ -2,13 +2,15 @@
 
 A run that does not end in its time, or whose client left, costs its process: whatever a kernel does, the next run
 finds another one.  A process does the runs of one system, whose machine code it keeps, so that sliders are quick; for
-another system another process is forked, and the one that was idle longest is ended.  So the memory of all is that of a
-few systems, whatever is asked for, by however many clients.
+another system another process is forked, and the one that was idle longest is ended.  All of them together have a
+share of memory: where systems need much, fewer processes work at a time.  So memory does not depend on what is asked
+for, nor on the number of clients.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,14 +19,23 @@ from typing import Any
 from stickslip.page.process import LOOK, MOST_COMPILING, Abandoned, Nursery, Process
 from stickslip.page.service import ClientGone, Service
 
-KEPT = 4
-"""Processes that stay when there is nothing to do."""
 MOST = 6
-"""Processes at a time; further runs wait for their turn."""
-MOST_ALIKE = 4
+"""Processes at a time, idle ones among them; further runs wait for their turn."""
+MOST_ALIKE = 2
 """Of these, processes of one system: many requests for it leave room for others."""
 MOST_GROWTH = 100_000_000
 """Bytes by which a process may grow after its start and stay; a system with all its steppers takes 30 to 80 million."""
+USUAL = 35_000_000
+"""Bytes by which a process grows at least: its share of the modules that it writes to, and the code of one system."""
+MOST_TOGETHER = MOST * USUAL
+"""Bytes by which all processes together may grow: six that need little, or three of the systems that need most."""
+SURE = MOST_ALIKE + 1
+"""Processes that may be there whatever they need: those of one system leave one for the others."""
+TURN = 1.5
+"""Seconds from its first answer in which a process stays for its system, where others wait for its place.
+
+A new process takes half a second to load machine code, a run a twentieth: more systems than places take turns.
+"""
 
 
 @dataclass(eq=False)
@@ -44,6 +55,8 @@ class Workers:
         self._queue: list[_Turn] = []  # in the order of arrival
         self._idle: list[Process] = []  # the one that was idle longest first
         self._busy: list[Process] = []
+        self._first: dict[Process, float] = {}  # when each gave its first answer
+        self._needed: dict[str, int] = {}  # bytes by which processes of each system have grown at most
         self._compiling: list[Process] = []  # of the busy ones, those that nobody waits for
         self._closed = False
         self._changed = threading.Condition(threading.RLock())
@@ -98,15 +111,19 @@ class Workers:
 
     def _hand_out(self) -> None:
         """Give processes to those who wait."""
-        while (turn := self._next_turn()) is not None:
-            turn.process = self._choose(turn.kind)
-            if turn.process is None:
-                return
-            self._queue.remove(turn)
-            self._busy.append(turn.process)
+        while any(self._serve(turn) for turn in self._in_turn()):
             self._changed.notify_all()
 
-    def _next_turn(self) -> _Turn | None:
+    def _serve(self, turn: _Turn) -> bool:
+        """Give a process to a request, where there is one for it."""
+        turn.process = self._choose(turn.kind)
+        if turn.process is None:
+            return False
+        self._queue.remove(turn)
+        self._busy.append(turn.process)
+        return True
+
+    def _in_turn(self) -> list[_Turn]:
         """Who comes next: the system of which least is at work, and of its requests the first.
 
         Who waits for a system that is being compiled for nobody, or has its share of processes, lets all others pass.
@@ -114,31 +131,56 @@ class Workers:
         waits = {process.kind for process in self._compiling}
         at_work = Counter(process.kind for process in self._busy)
         fit = [turn for turn in self._queue if turn.kind not in waits and at_work[turn.kind] < MOST_ALIKE]
-        return min(fit, key=lambda turn: at_work[turn.kind], default=None)
+        return sorted(fit, key=lambda turn: at_work[turn.kind])
 
     def _choose(self, kind: str) -> Process | None:
-        """An idle process that has done this system, else a new one, in place of the one that was idle longest."""
+        """An idle process that has done this system, else a new one, in place of the one that was idle longest.
+
+        A process whose turn is not over keeps its place.
+        """
         for process in [process for process in self._idle if not process.alive()]:
             self._let_go(process)
         for process in reversed(self._idle):
             if process.kind == kind:
                 self._idle.remove(process)
                 return process
-        if len(self._idle) + len(self._busy) >= MOST:
-            if not self._idle:
-                return None
-            self._let_go(self._idle[0])
+        over = time.monotonic() - TURN
+        for process in [process for process in self._idle if self._first[process] <= over]:
+            if self._crowded(kind):
+                self._let_go(process)
+        if self._crowded(kind):
+            return None
         return Process(self._service, self._nursery, kind, self._look_at)
 
     def _let_go(self, process: Process) -> None:
         self._idle.remove(process)
+        self._first.pop(process)
         process.end()
 
+    def _crowded(self, *more: str) -> bool:
+        """Whether there are, with some more, too many processes, or too little memory for them."""
+        every = [*self._idle, *self._busy]
+        grown = sum(self._need(process.kind) for process in every)
+        return len(every) + len(more) > MOST or (
+            len(every) + len(more) > SURE and grown + sum(map(self._need, more)) > MOST_TOGETHER
+        )
+
+    def _need(self, kind: str) -> int:
+        """Bytes that a process of a system is taken to need: as many as the last one that told."""
+        return max(USUAL, self._needed.get(kind, 0))
+
+    def _make_room(self) -> None:
+        """End idle processes, the one that was idle longest first, until there is room for all others."""
+        while self._idle and self._crowded():
+            self._let_go(self._idle[0])
+
     def _look_at(self, process: Process) -> None:
-        """End a process that is ready for more, and idle, but has grown by too much."""
+        """End a process that is ready for more, and idle, but has grown by too much; or another one in its favour."""
         with self._changed:
+            self._needed[process.kind] = process.most
             if process.growth > MOST_GROWTH and process in self._idle:
                 self._let_go(process)
+            self._make_room()
 
     def _let_compile(self, process: Process) -> None:
         """Let a process that nobody waits for end its compilation; whoever asks for its system waits for it."""
@@ -153,10 +195,11 @@ class Workers:
         with self._changed:
             self._busy.remove(process)
             if self._closed or not process.alive():
+                self._first.pop(process, None)
                 process.end()
             else:
+                self._first.setdefault(process, time.monotonic())
                 self._idle.append(process)
-                if len(self._idle) > KEPT:
-                    self._let_go(self._idle[0])
+                self._make_room()
             self._hand_out()
             self._changed.notify_all()

@@ -28,6 +28,8 @@ _INSIDE = {
     "'''": re.compile(r"(?:[^']|'(?!''))*+"),
 }
 _SCALAR = re.compile(r"[^,\]}#\r\n]*")
+_BLANK = re.compile(r"[ \t]*+(?:#[^\n]*+)?+")
+_BETWEEN = re.compile(r"(?:[ \t\r\n,]++|#[^\n]*+)*+")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 
 
@@ -175,14 +177,10 @@ class _Scanner:
         self.position += count
 
     def skip(self, newlines: bool) -> None:
-        while self.peek and (self.peek in " \t" or (newlines and self.peek in "\r\n,") or self.peek == "#"):
-            if self.peek == "#":
-                end = self.text.find("\n", self.position)
-                self.position = len(self.text) if end < 0 else end
-                if not newlines:
-                    return
-            else:
-                self.advance()
+        """Pass blanks and comments; with `newlines`, lines and commas as well."""
+        found = (_BETWEEN if newlines else _BLANK).match(self.text, self.position)
+        if found is not None:
+            self.advance(found.end() - self.position)
 
     def header(self) -> KeyPath:
         several = self.text.startswith("[[", self.position)
