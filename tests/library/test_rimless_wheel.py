@@ -131,7 +131,7 @@ def test_bad_keywords_are_one_line():
 
 @pytest.mark.parametrize("slip", [1e-9, 1e-3])
 def test_a_tip_that_slides_at_the_start_jams(slip):
-    """With friction 10 no acceleration exists while the tip slides on: it stops at once, by an impact without collision.
+    """With friction 10 no acceleration exists while the tip slides on: an impact without collision stops it.
 
     The angular momentum about the tip is kept, so omega grows by m h slip / (J + m R^2).
     """

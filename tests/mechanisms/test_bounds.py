@@ -174,7 +174,7 @@ def test_a_start_whose_energy_is_no_number(stepper):
 
 
 def test_a_potential_that_is_driven_gives_energy_from_nothing():
-    """A spring whose end leaves a mass held by dry friction: all energy is that of the spring, and none at the start."""
+    """A spring whose end leaves a mass held by dry friction: all energy comes from that, none from the start."""
     held = particle(potential=50 * (x - t) ** 2, contacts=[ss.DryFriction("held", x, 20)])
     for dt in (1e-2, 1e-3):
         run = march(held, dt, 20)

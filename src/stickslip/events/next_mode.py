@@ -103,7 +103,7 @@ class Settling(Colliding):
     def _jam(self, closed: np.ndarray, sense: Array) -> bool:
         """An impact without collision where no finite forces exist, [PG05] section 6; False if that is none, either.
 
-        At rest along the normal, no impulse at all obeys the impact law, too.  So where that is the answer, the contacts
+        At rest along the normal, no impulse at all obeys the impact law, too.  Where that is the answer, the contacts
         are given an approach below round-off: what no slip can carry ends the slip.
         """
         pressed = closed & (self.kinds == CONTACT)
