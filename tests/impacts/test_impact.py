@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import stickslip as ss
 from stickslip.contact.planar import Auto
@@ -392,3 +393,42 @@ def test_too_many_contacts_to_list_every_solution():
     with pytest.raises(ValueError, match="the 21 contacts of this one make 21: keep to the one solution") as caught:
         _ = hit.solutions
     assert "method=" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("law", "more", "left_open"),
+    [
+        (ss.Poisson(), {"friction": 0.3}, True),
+        (ss.Poisson(), {"friction": 0.3, "restitution_tangential": 0.6}, False),
+        (ss.Poisson(), {}, False),
+        (ss.Newton(), {"friction": 0.3}, False),
+    ],
+)
+def test_poisson_says_where_it_leaves_the_velocity_open(law, more, left_open):
+    """One degree of freedom: w_N N + w_T T stops it for all |T| <= mu N, and 0.6 N (w_N + mu w_T) is given back."""
+    theta, omega = sp.symbols("theta omega")
+    w_N, w_T = 0.8, -0.6
+    wall = ss.Contact("wall", gap=w_N * sp.sin(theta), slip=w_T * sp.sin(theta), restitution_normal=0.6, **more)
+    pendulum = ss.LagrangianSystem.from_energies([theta], velocities=[omega], kinetic=omega**2, contacts=[wall])
+    hit = ss.impact(pendulum, [0.0], [-2.0], law)
+    assert hit.solved and hit.status.startswith("solved") and ("is open" in hit.status) == left_open
+    ends = [0.6 * 2.0 * (w_N + 0.3 * w_T) / (w_N + share * w_T) for share in (-0.3, 0.3)]  # T = share N
+    if left_open:
+        assert min(ends) <= hit.u[0] <= max(ends)
+    else:
+        assert hit.u[0] == pytest.approx(1.2, abs=1e-12)
+
+
+def test_an_impact_that_is_solved_says_so():
+    """Two feet with one tangent: the branches are singular, and their best impulses are within the tolerance."""
+    x, y, p, vx, vy, om = sp.symbols("x y p vx vy om")
+    feet = [
+        ss.Contact(name, gap=y + side * sp.sin(p) / 2, slip=x, friction=0.5, restitution_normal=0.5)
+        for name, side in (("left", -1), ("right", 1))
+    ]
+    bar = ss.LagrangianSystem.from_energies(
+        [x, y, p], velocities=[vx, vy, om], kinetic=(vx**2 + vy**2) / 2 + om**2 / 24, contacts=feet
+    )
+    hit = ss.impact(bar, [0, 0, 0], [0.1, -1, 0], ss.Poisson())
+    assert hit.solved and hit.status.startswith("solved")
+    assert hit.u == pytest.approx([0, 0.5, 0], abs=1e-12)

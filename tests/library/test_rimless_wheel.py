@@ -127,3 +127,18 @@ def test_bad_keywords_are_one_line():
         ss.library.rimless_wheel(inertia=0.0)
     with pytest.raises(ValueError, match="device must be left out"):
         ss.bifurcation(ss.library.rimless_wheel(), "slope", [0.2], device="cpu")
+
+
+@pytest.mark.parametrize("slip", [1e-9, 1e-3])
+def test_a_tip_that_slides_at_the_start_jams(slip):
+    """With friction 10 no acceleration exists while the tip slides on: an impact without collision stops it.
+
+    The angular momentum about the tip is kept, so omega grows by m h slip / (J + m R^2).
+    """
+    wheel = ss.library.rimless_wheel()
+    u = wheel.u0 + np.array([slip, 0.0, 0.0])
+    run = ss.simulate(wheel.system, wheel.q0, u, dt=1e-3, t_end=2e-3, stepper="event-driven")
+    assert run.complete and run.attributes["impacts without collision"] == "1"
+    omega = wheel.u0[2] + wheel.q0[1] * slip / 1.25
+    other = replace(wheel, u0=omega / wheel.u0[2] * wheel.u0).simulate(dt=1e-3, t_end=2e-3, stepper="event-driven")
+    assert run.u[-1] == pytest.approx(other.u[-1], abs=1e-9)

@@ -171,3 +171,13 @@ def test_a_start_whose_energy_is_no_number(stepper):
             ball_over_ground(velocity=(1e155, 0.0))[0].simulate(dt=1e-3, t_end=0.05)
         else:
             ss.library.bouncing_ball().simulate(u0=[-1e155], t_end=0.05, stepper=stepper)
+
+
+def test_a_potential_that_is_driven_gives_energy_from_nothing():
+    """A spring whose end leaves a mass held by dry friction: all energy comes from that, none from the start."""
+    held = particle(potential=50 * (x - t) ** 2, contacts=[ss.DryFriction("held", x, 20)])
+    for dt in (1e-2, 1e-3):
+        run = march(held, dt, 20)
+        assert run.complete and run.q[-1, 0] == 0.0
+    event = ss.simulate(held, [0.0], [0.0], dt=1e-2, t_end=0.1, stepper="event-driven")
+    assert event.complete and event.energy.total[-1] == pytest.approx(0.5)

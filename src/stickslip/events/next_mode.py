@@ -11,6 +11,7 @@ from stickslip.events.acceleration import AccelerationProblem, Accelerations
 from stickslip.events.book import MotionError
 from stickslip.events.collisions import Colliding
 from stickslip.events.modes import ROUND_OFF, Mode, mode_of, onto_velocities, relative_velocities, touching
+from stickslip.mechanisms.inertia import Inertia
 from stickslip.mechanisms.system import CONTACT
 from stickslip.trajectory import KINK
 
@@ -100,16 +101,35 @@ class Settling(Colliding):
             raise MotionError(self.t, f"the mode's accelerations differ from those of its problem by {error:.1e}")
 
     def _jam(self, closed: np.ndarray, sense: Array) -> bool:
-        """An impact without collision where no finite forces exist, [PG05] section 6; False if that is none, either."""
-        if not np.any(closed & (self.kinds == CONTACT)):
+        """An impact without collision where no finite forces exist, [PG05] section 6; False if that is none, either.
+
+        At rest along the normal, no impulse at all obeys the impact law, too.  Where that is the answer, the contacts
+        are given an approach below round-off: what no slip can carry ends the slip.
+        """
+        pressed = closed & (self.kinds == CONTACT)
+        if not pressed.any():
             return False
         before = len(self.impacts)
         closed, sense = self._impact()
+        if len(self.impacts) == before:
+            u = self.u
+            self.u = self._approaching(pressed)
+            closed, sense = self._impact()
+            self.u = self.u if len(self.impacts) > before else u
         self.book.counts["impacts without collision"] += 1
         if len(self.impacts) == before:
             return False
         self._settle(closed, sense, stopped=self.stopped)
         return True
+
+    def _approaching(self, pressed: np.ndarray) -> Array:
+        """Velocities at which the contacts `pressed` approach, by less than round-off of their velocities."""
+        _, size = relative_velocities(self.system, self.t, self.q, self.u, self.p)
+        W_N, W_T, w_hat = self.system.geometry(self.q, self.t, self.p)
+        rows = W_N[pressed]
+        X = Inertia.at(self.system, self.q, self.t, self.p, directions=(W_N, W_T, w_hat)).solve(rows.T)
+        approach = 0.5 * ROUND_OFF * np.maximum(size[pressed].max(axis=1), 1e-300)
+        return self.u - X @ np.linalg.lstsq(rows @ X, approach, rcond=1e-12)[0]
 
     def _turn(self, kinks: list[int]) -> tuple[np.ndarray, Array, bool]:
         """Pass kinks: the directions of contacts jump, and with them their velocities.

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 HALVINGS = 50
 GAIN = 1e-12  # share of the energies in an impact below which a gain is round-off
+SINGULAR = 1e-9  # of the largest eigenvalue of G: rows that move nothing of their own
+OPEN = "how compression shares its impulses among normals and friction is open, and with it the velocities after"
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,10 @@ class Poisson(ImpactLaw):
     gains energy.  Several contacts with different eps_N may gain.  Then (`dissipative`) all coefficients are multiplied
     by the largest s in [0, 1] without a gain, found by bisection; the result has `scale` = s and `energy_unscaled`.
     References: Pfeiffer and Glocker 1996; Anitescu and Potra 1997; Glocker 2013 for the tangential part.
+
+    The impulses of compression are not unique where directions depend on one another: with one degree of freedom and
+    friction, both move the same coordinate.  Any share that friction takes gives other velocities after, unless
+    eps_T = eps_N.  The status of an `Impact` says so; Newton's law is unique there.
 
     model="integrated" ends a Routh integration (see `Stronge`) at p = (1 + eps_N) p_c instead: one contact, no
     tangential restitution.  The two differ where slip ends or reverses during compression.
@@ -108,6 +114,8 @@ class Poisson(ImpactLaw):
 
         answer, gain, size = both(1.0)
         answer = replace(answer, energy_unscaled=gain)
+        if answer.solved and self._leaves_open(problem, first, eps_N, eps_T):
+            answer = replace(answer, status=f"{answer.status}; {OPEN}")
         if not self.dissipative or gain <= GAIN * size or not answer.solved:
             return answer
         low, high = 0.0, 1.0
@@ -119,7 +127,27 @@ class Poisson(ImpactLaw):
                 low, best = middle, trial
             else:
                 high = middle
-        return replace(best, scale=low, energy_unscaled=gain)
+        return replace(best, scale=low, energy_unscaled=gain, status=answer.status)
+
+    @staticmethod
+    def _leaves_open(problem: PlanarProblem, first: PlanarSolution, eps_N: Array, eps_T: Array) -> bool:
+        """Whether other impulses of compression, with its velocities, give other velocities after decompression.
+
+        They differ by x with G x = 0 among loaded normals and tangents that stick.  What decompression gives back of it
+        moves something where G (eps_N x_N, eps_T x_T) is not zero: with one degree of freedom and friction, always.
+        """
+        k = problem.contacts
+        G = np.block([[problem.G_NN, problem.G_NT], [problem.G_NT.T, problem.G_TT]])
+        sticks = np.abs(first.Lambda_T) < (1.0 - 1e-9) * problem.bound(first.Lambda_N)
+        rows = np.flatnonzero(np.concatenate([first.Lambda_N > 0.0, sticks & problem.tangential]))
+        if not len(rows):
+            return False
+        size = np.sqrt(np.diag(G)[rows])
+        values, vectors = np.linalg.eigh(G[np.ix_(rows, rows)] / np.outer(size, size))
+        x = np.zeros((2 * k, int(np.sum(values <= SINGULAR * values[-1]))))
+        x[rows] = vectors[:, : x.shape[1]] / size[:, None]
+        given_back = np.concatenate([eps_N, eps_T])[:, None] * x
+        return bool(np.any(np.abs(G @ given_back) > 1e-6 * (np.abs(G) @ np.abs(x)).max(initial=0.0)))
 
     @staticmethod
     def _decompression(

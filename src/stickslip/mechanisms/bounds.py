@@ -1,7 +1,8 @@
 """Whether a motion has left all bounds: an unstable step size makes energy without end, and no contact problem fails.
 
 Energy comes from four sources: the start, the potential, the contacts with their moving walls, and forces without a
-potential.  The energy of the latter is bounded by forces of the start that push in one direction all the time,
+potential.  A potential that depends on time (a spring whose end is driven) gives what it has risen by at the place of
+the start.  The energy of forces is bounded by those of the start that push in one direction all the time,
 
     E_f(t) = (sqrt(T_0) + sqrt(f . M^-1 f / 2) (t - t_0))^2.
 
@@ -86,6 +87,11 @@ class Bounds:
             slope[j] = (above - below) / (2.0 * step[j])
         return np.nan_to_num(slope)
 
+    def _driven(self, t: Array) -> Array:
+        """How much the potential at the place of the start has changed by times t (n,) [J]."""
+        now = np.array([self.system.energy(self.q, self.u, float(x), self.p)[1] for x in t])
+        return np.nan_to_num(np.abs(now - self.energies[1]), posinf=0.0)
+
     def excess(
         self,
         t: Array,
@@ -112,6 +118,7 @@ class Bounds:
         if not np.any(gained > FACTOR * np.maximum(known, noise)):
             return None
         known = np.maximum(known, (math.sqrt(T_0) + self.forcing[0] * (t - self.t0)) ** 2)
+        known = np.maximum(known, self._driven(t))
         beyond = gained - FACTOR * np.maximum(known, noise)
         worst = int(np.argmax(beyond))
         if not beyond[worst] > 0.0:

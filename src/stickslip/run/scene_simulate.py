@@ -22,6 +22,7 @@ from stickslip.request import Checks, Records, RunOptions, grouped, require_one_
 from stickslip.run.compiling import announced
 from stickslip.run.driver import Run, drive
 from stickslip.run.options import chosen_stepper, number_of_steps
+from stickslip.scenes.as_one import turn_as_one
 from stickslip.scenes.engine import SceneEngine, SceneState, arrays_in
 from stickslip.scenes.friction import engine_class
 from stickslip.scenes.scene import Scene
@@ -90,6 +91,7 @@ def prepare_run(
     first_impacts = consistent_velocities(engine, start)
     q, u = engine.state()
     hold_at_first_contact(engine, start)
+    turn_as_one(engine, start)
     allow_joints(engine, start)
     state, bodies = SceneState(engine, start), _fingerprint(engine)
 

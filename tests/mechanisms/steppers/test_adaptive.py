@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -192,3 +194,18 @@ def test_last_digits_of_far_places_are_no_error_of_a_step() -> None:
     run = ss.simulate(far, [2.0**17 + 1e-3], [0.0], dt=0.05, t_end=0.1, stepper=ss.Adaptive(), engine="reference")
     assert counted(run)[0] < 60 and counted(run)[2] < 30
     np.testing.assert_allclose(run.q[:, 0] - 2.0**17, 1e-3 * np.cos(np.sqrt(1000.0) * run.t), atol=3e-9)
+
+
+@pytest.mark.parametrize(("first", "second"), [(0.2, 0.6), (0.6, 0.2)])
+def test_a_jump_of_friction_along_the_way_is_found(first, second):
+    """mu(x) jumps at x = 1: v^2 falls by 2 mu g x.  All midpoints of a long step may lie on one side of the jump."""
+    x, y, v, w = sp.symbols("x y v w")
+    mu, g, speed, t_end = sp.Piecewise((first, x < 1), (second, True)), 9.81, 4.0, 0.5
+    sled = ss.LagrangianSystem.from_energies(
+        [x, y], velocities=[v, w], kinetic=(v**2 + w**2) / 2, potential=g * y,
+        contacts=[ss.Contact("floor", gap=y, slip=x, friction=mu)], name="sled",
+    )  # fmt: skip
+    run = ss.simulate(sled, [0, 0], [speed, 0], dt=0.1, t_end=t_end, stepper="adaptive", engine="reference")
+    there = math.sqrt(speed**2 - 2 * first * g)
+    left = t_end - (speed - there) / (first * g)
+    assert run.q[-1, 0] == pytest.approx(1 + there * left - 0.5 * second * g * left**2, abs=1e-6)

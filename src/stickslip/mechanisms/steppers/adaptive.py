@@ -40,10 +40,10 @@ class Adaptive:
     A step is smooth if every contact is in the same state (open, stick, slip+, slip-) in all substeps of all runs: then
     its end is extrapolated.  The error expansion of the rule runs in H^2 where the forces do not depend on velocities
     and closed contacts keep their directions, in H otherwise.  Order in smooth phases: 2 K, or K (K - 1 on closed
-    contacts whose directions turn).  A step in which a contact changes its state is halved down to `smallest_step`, and
-    then done by one plain midpoint step: order 1 in that step, velocity error of a switch O(smallest_step).  Velocity
-    level; restitution: Newton's law in inequality form, for contacts that close.  `dt` of `simulate` is the spacing of
-    the records, on which steps end: a coarse one lets them grow.
+    contacts whose directions turn).  A step in which a contact changes its state, or across a kink or jump of a law,
+    is halved down to `smallest_step`, and then done by one plain midpoint step: order 1 in that step, velocity error of
+    a switch O(smallest_step).  Velocity level; restitution: Newton's law in inequality form, for contacts that close.
+    `dt` of `simulate` is the spacing of the records, on which steps end: a coarse one lets them grow.
     Reference: Studer, Leine and Glocker, Int. J. Numer. Meth. Engng 76 (2008) 1747-1781.
 
     Parameters
@@ -243,8 +243,10 @@ class AdaptiveEngine(MechanismEngine):
         best, second = extrapolate([trial.vector() for trial in trials], power)
         f = self.system.n_dof
         q, u = self._held(best[:f], best[f : 2 * f], t + H, memory)
-        if self._penetrates(memory, t, H, q, u, mode) or self._lets_go(
-            trials[-1].impulses, H, mode, (q, t + H), memory.p
+        if (
+            self._penetrates(memory, t, H, q, u, mode)
+            or self._lets_go(trials[-1].impulses, H, mode, (q, t + H), memory.p)
+            or self._crosses_kink(memory, t, H, q)
         ):
             return self._refuse_switch(t, H)
         error = self._error(memory, t, H, q, u, best[:f] - second[:f], best[f : 2 * f] - second[f : 2 * f])
@@ -263,6 +265,21 @@ class AdaptiveEngine(MechanismEngine):
         state[:] = mode
         self.counts["smooth_steps"] += 1
         return True
+
+    def _crosses_kink(self, memory: Memory, t: float, H: float, q: Array) -> bool:
+        """Whether a kink or a jump of the model, such as that of mu(x), lies between the state and q at t + H.
+
+        All midpoints of all runs may lie on one side of it; then no estimate sees what it does in the rest of the step.
+        """
+        system = self.system.branched
+        branches = np.ones(len(system.kink_contacts))
+        for _ in branches:  # levels of some kinks depend on other branches
+            levels = system.kinks(memory.q, t, np.concatenate([memory.p, branches]))
+            branches = np.where(levels < 0.0, -1.0, 1.0)
+        if not len(branches):
+            return False
+        p = np.concatenate([memory.p, branches])
+        return bool(np.any(system.kinks(memory.q, t, p) * system.kinks(q, t + H, p) < 0.0))
 
     def _held(self, q: Array, u: Array, t: float, memory: Memory) -> tuple[Array, Array]:
         """An extrapolated state onto the constraints, which each run of a step has met, but not their combination."""

@@ -6,7 +6,8 @@ the next, a body that moved with it as one, and does so again, has
 
     v_A = v'_A + (1 - exp [-dt omega'_A]) D / dt,    v_E = v'_E + (exp [dt omega'_E] - 1) D / dt,    omega_E = omega'_E,
 
-which is exact through all turns and shifts.  (v', omega': of the driven body.)
+which is exact through all turns and shifts.  (v', omega': of the driven body.)  A body on a hinge of something fixed
+goes on about it, v_E = exp [dt omega] v_A, and what moves as one with it goes along.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from typing import Any
 import numpy as np
 
 from stickslip.jit import kernel
+from stickslip.scenes.islands.joint_rows import REVOLUTE, SPHERICAL
 from stickslip.scenes.islands.slips import TOGETHER, cross, turn_as_one, turned_arm
-from stickslip.scenes.layout import DRIVEN, MOVING, Bodies, Contacts
+from stickslip.scenes.layout import DRIVEN, MOVING, STATIC, Bodies, Contacts
 
 
 @kernel
-def begin_holders(bodies: Bodies, holder: np.ndarray) -> bool:
-    """Driven bodies that turn hold themselves, others nothing yet; whether there are any."""
+def begin_holders(bodies: Bodies, joints: Any, points: int, dt: float, holder: np.ndarray) -> bool:
+    """Driven bodies that turn hold themselves, and in contact those on fixed hinges; whether there are any."""
     found = False
     for i in range(bodies.kind.shape[0]):
         holder[i] = -1
@@ -31,6 +33,19 @@ def begin_holders(bodies: Bodies, holder: np.ndarray) -> bool:
             turn = abs(v[3]) + abs(v[4]) + abs(v[5]) + abs(w[3]) + abs(w[4]) + abs(w[5])
             if turn > 0.0:
                 holder[i], found = i, True
+    if joints is not None:
+        for j in range(joints.link.kind.shape[0] if points > 0 else 0):
+            a, b, kind = joints.link.a[j], joints.link.b[j], joints.link.kind[j]
+            if kind != REVOLUTE and kind != SPHERICAL:
+                continue
+            for i, other in ((a, b), (b, a)):
+                v, out = bodies.vel[i], bodies.ahead[i]
+                if bodies.kind[i] == MOVING and bodies.alive[i] and bodies.kind[other] == STATIC:
+                    if abs(v[3]) + abs(v[4]) + abs(v[5]) > 0.0:
+                        holder[i], found = i, True
+                        p, q, r = cross(v[3], v[4], v[5], v[0], v[1], v[2])
+                        x, y, z = turned_arm(v, v[:3], dt, True)
+                        out[0], out[1], out[2] = v[0] + dt * (p + x), v[1] + dt * (q + y), v[2] + dt * (r + z)
     return found
 
 
@@ -62,8 +77,8 @@ def find_holders(bodies: Bodies, joints: Any, contacts: Contacts, points: int, h
 
 @kernel
 def go_along(bodies: Bodies, i: int, h: int, dt: float) -> None:
-    """Expect body i to go along with the driven body h, if it has done so."""
-    v, before, after, out, D = bodies.vel[i], bodies.vel[h], bodies.free[h], bodies.ahead[i], np.empty(3)
+    """Expect body i to go along with the body h, if it has done so."""
+    v, before, after, out, D = bodies.vel[i], bodies.vel[h], bodies.ahead[h], bodies.ahead[i], np.empty(3)
     for k in range(3):
         D[k] = bodies.mid[i, k] - bodies.mid[h, k]
     p, q, r = cross(before[3], before[4], before[5], D[0], D[1], D[2])
@@ -82,10 +97,10 @@ def go_along(bodies: Bodies, i: int, h: int, dt: float) -> None:
 
 @kernel(apart=True)
 def expect(bodies: Bodies, joints: Any, contacts: Contacts, points: int, dt: float, holder: np.ndarray) -> None:
-    """Write the velocities that are expected of bodies that driven ones hold; holder (bodies,): room."""
-    if not begin_holders(bodies, holder):
+    """Write the velocities that are expected of bodies that others hold; holder (bodies,): room."""
+    if not begin_holders(bodies, joints, points, dt, holder):
         return
     find_holders(bodies, joints, contacts, points, holder)
     for i in range(bodies.kind.shape[0]):
-        if bodies.kind[i] == MOVING and bodies.alive[i] and holder[i] >= 0:
+        if bodies.kind[i] == MOVING and bodies.alive[i] and holder[i] >= 0 and holder[i] != i:
             go_along(bodies, i, holder[i], dt)

@@ -143,6 +143,16 @@ def gap_beyond(vel: np.ndarray, geoms: Geoms, contacts: Contacts, active: Active
     d, e, f = d + x, e + y, f + z
     if geoms.kind[j] > CAPSULE:
         x, y, z = cross(w[3], w[4], w[5], n[0], n[1], n[2])
+        if exact:  # over the step, and not at its beginning: gaps of what is held would drift by (dt omega)^3
+            centre = np.empty(3)
+            for k in range(3):
+                centre[k] = p[k] - r * n[k]
+            a_x, a_y, a_z = turned_arm(w, q, dt, True)
+            d, e, f = d + a_x, e + a_y, f + a_z
+            a_x, a_y, a_z = turned_arm(v, centre, dt, True)
+            d, e, f = d - a_x, e - a_y, f - a_z
+            a_x, a_y, a_z = turned_arm(w, n, dt, True)
+            x, y, z = x + a_x, y + a_y, z + a_z
         turn = dt * (x * d + y * e + z * f)
         return arm_along(n, w, q, r, dt, exact) - arm_along(n, v, p, -r, dt, exact) + turn
     s = geoms.extent[j, 0]
