@@ -78,6 +78,7 @@ CALM, WILD, CALMER = 1e-3, 0.1, 0.1  # least alpha while contacts change, larges
 # Steps that are taken to get below AIM of the tolerance once it is met.  83 steps of boxes, 78 of the wall, mean ms:
 # 1 10.5 3.5, 2 11.5 3.6, 8 12.4 3.9, without an end 18.7 4.9; of a dropped a1 half of all steps were taken in vain.
 MORE = 2
+QUIET, STILL = 5.0, 1e-4  # tuning
 FREE_HALVINGS, FREE_GROWTH = 2, 100.0  # of a step, while the error grows by more: 5, 2.0 70 of 83, this 74
 TREE_HALVINGS, GROWTH = 5, 2.0  # not varied since the prototype of robots
 FREE_ALPHA, TREE_ALPHA = (

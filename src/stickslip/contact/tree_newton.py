@@ -32,6 +32,7 @@ import numpy as np
 from stickslip.contact.constants import (
     AIM,
     AT_BOUND,
+    STILL,
     CALM,
     CALMER,
     EXACT_STEPS,
@@ -43,6 +44,7 @@ from stickslip.contact.constants import (
     LESS,
     LOOP_ALPHA,
     MORE,
+    QUIET,
     ROW_ALPHA,
     SLOW,
     SOFT_ALPHA,
@@ -296,10 +298,11 @@ def newton_tree(
     """
     error, free = measure_tree(problem, masses, motion, rules, room, False), is_free(problem)
     least, done, used, share, t, more = error, 0, -1.0, 1.0, 0.0, 0
+    aim = rules.tol if free or error > QUIET * rules.tol else STILL * rules.tol
     floor, before = max(rules.alpha, START_ALPHA), np.inf
     copy_tree_motion(motion, room.best)
     while done < rules.steps and error < np.inf:
-        last = error <= rules.tol
+        last = error <= aim
         changed, slips = find_states(problem.contacts, motion.contacts, rules.dim, room)
         far = not free and rules.far > rules.alpha and error > rules.near
         alpha = rules.far if far else share * rules.alpha
@@ -327,7 +330,7 @@ def newton_tree(
         elif max(error, least) <= noise:
             break
         more += 1 if AIM * least <= rules.tol else 0
-        if last or more > MORE:
+        if last or more > MORE and (aim == rules.tol or error > SLOW * before):
             break
     copy_tree_motion(room.best, motion)
     return least
