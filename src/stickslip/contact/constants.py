@@ -79,6 +79,7 @@ CALM, WILD, CALMER = 1e-3, 0.1, 0.1  # least alpha while contacts change, larges
 # 1 10.5 3.5, 2 11.5 3.6, 8 12.4 3.9, without an end 18.7 4.9; of a dropped a1 half of all steps were taken in vain.
 MORE = 2
 QUIET, STILL = 5.0, 1e-4  # tuning
+LEAST_SLIP = 1e-4
 FREE_HALVINGS, FREE_GROWTH = 2, 100.0  # of a step, while the error grows by more: 5, 2.0 70 of 83, this 74
 TREE_HALVINGS, GROWTH = 5, 2.0  # not varied since the prototype of robots
 FREE_ALPHA, TREE_ALPHA = (
@@ -102,7 +103,8 @@ STAGES, PROXIMAL, COLD = 6, 1, 2  # of trees behind the first; two of them; of t
 PUSH = (1.0, 0.0, 0.0, 10.0, 0.1, 1e-3)  # inside the cones and bounds, times the velocities; 357 steps of robots: all
 INNER_TOL = (1e-7, 0.0, 0.0, 1e-9, 1e-9, 1e-10)  # error at which it stops, relative
 INNER_ALPHA = (1e-4, 0.0, 0.0, 1e-4, 1e-5, 1e-6)  # of Newton behind it
-START, FALL, RISE, MOST = 0.1, 0.5, 4.0, 100.0  # softness of the regular problems, times the least size of a contact
+START, FALL, RISE, MOST = 1e-4, 0.5, 4.0, 100.0  # softness of the regular problems, times the least size of a contact
+PROX_STEPS = 3
 ROUNDS, SHARPER = 200, 0.1  # of them at most: with 40 a step of vision60 is left; tolerance, times that asked for
 LEAST_MU = 1e-3  # smaller coefficients are taken as this by the interior point: its answer is a start only
 LEAST_SPEED = 1e-4  # of the largest velocity: what pushes its start into the cones, at least; not varied

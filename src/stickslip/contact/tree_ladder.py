@@ -52,6 +52,7 @@ from stickslip.contact.constants import (
     LAST_STEPS,
     LOUD,
     MOST,
+    PROX_STEPS,
     PROXIMAL,
     PUSH,
     RISE,
@@ -119,7 +120,7 @@ def by_proximal(
             continue
         a *= FALL
         copy_tree_motion(motion, centre)
-        last = plain_rules(dim, AIM * tol * scale, LAST_STEPS, TREE_ALPHA, 0.0)
+        last = plain_rules(dim, AIM * tol * scale, PROX_STEPS, TREE_ALPHA, 0.0)
         error = newton_tree(problem, plan, masses, motion, last, room, noise)
         if error < least:
             least = error
@@ -133,12 +134,13 @@ def by_proximal(
 @kernel(apart=True)
 def solve_tree_laws(
     problem: TreeProblem, plan: Plan, masses: Plan, motion: TreeMotion, room: TreeRoom, tol: float, scale: float,
-    noise: float, rounding: float, before: np.ndarray, dim: int,
+    noise: float, rounding: float, before: np.ndarray, dim: int, quick: bool,
 ) -> tuple[float, int]:  # fmt: skip
     """Improve the impulses of a motion until the laws hold to tol times scale, the largest velocity [m/s].
 
     noise: error that rounding of positions explains [m/s]; rounding: their rounding, relative to the velocities.
     before (n,): slip in the step before [m/s], infinite for contacts that carried nothing.
+    quick: what Newton leaves is not gone on with.
     Returns the error [m/s] and the number of the stage that ended it.
     """
     n, k, start, best = motion.contacts.r.shape[0], motion.z.shape[0], room.start, room.found
@@ -161,6 +163,8 @@ def solve_tree_laws(
         soften_tree(problem, plan, masses, motion, rules, room, scale)
     least, stage = newton_tree(problem, plan, masses, motion, rules, room, noise), 1
     copy_tree_motion(motion, best)
+    if quick and not least <= enough:
+        return least, stage
     if fresh and slips(motion, MOVES * enough):
         error = rest_tree(problem, plan, masses, motion, rules, room, start, enough, scale, noise)
         if error <= enough:

@@ -32,7 +32,6 @@ import numpy as np
 from stickslip.contact.constants import (
     AIM,
     AT_BOUND,
-    STILL,
     CALM,
     CALMER,
     EXACT_STEPS,
@@ -41,6 +40,7 @@ from stickslip.contact.constants import (
     FREE_SOFTER,
     GROWTH,
     LEAST,
+    LEAST_SLIP,
     LESS,
     LOOP_ALPHA,
     MORE,
@@ -52,6 +52,7 @@ from stickslip.contact.constants import (
     SOFT_TOL,
     SOFTER,
     START_ALPHA,
+    STILL,
     TREE_HALVINGS,
     WORTH,
 )
@@ -311,11 +312,13 @@ def newton_tree(
                 floor = max(rules.alpha, CALM if changed else CALMER * floor)
             alpha = min(max(error / rules.near, floor), rules.far)
         shifted = linearise_all(problem, motion, rules, alpha, room)
+        slow = not (changed or free or last or far) and t == 1.0
         changed = changed or slips or shifted or alpha != used
-        if not (changed or free or last or far) and t == 1.0 and error > SLOW * before:
-            share = max(LESS * share, LEAST / rules.alpha)  # the states stay: alpha is what holds up
+        if slow and error > SLOW * before and (not changed or slips and AIM * error > rules.tol):
+            # the states stay: alpha is what holds up
+            share = max(LESS * share, min(share, (LEAST_SLIP if slips else LEAST) / rules.alpha))
             alpha = share * rules.alpha
-            changed = alpha != used
+            changed = slips or alpha != used
             if not changed:
                 break
             linearise_all(problem, motion, rules, alpha, room)

@@ -34,7 +34,7 @@ from stickslip.scenes.islands.expected import expect
 from stickslip.scenes.islands.free_bodies import MATRIX_CONTACTS, solve_free_bodies
 from stickslip.scenes.islands.island import GRAINS, end_velocities, island_scale, judge_island, solve_island
 from stickslip.scenes.islands.joint_rows import SPRING, add_pull, came_apart, joint_rows, row_velocity
-from stickslip.scenes.islands.problem import activate, islands
+from stickslip.scenes.islands.problem import activate, islands, last_impulse
 from stickslip.scenes.islands.renewal import ROUNDS, renew
 from stickslip.scenes.islands.taut import stiffen, taut_work
 from stickslip.scenes.islands.trees import solve_joined, will_come_apart
@@ -102,6 +102,7 @@ FAR, LOOKS = 1e3, 8  # times the residual that does; steps from one look to the 
 # the residual itself these three come round for ever, and two of three steps at rest are solved.  Bodies that creep are
 # not at rest: where some solutions in a row have not led there, the next steps do with the residual itself.
 AFTER, TRIES, PATIENCE = 0.05, 4, 32
+NEAR = 1e-3  # residual up to which what Newton has found tells how a step is to be linearised
 FIRST_STAGES = 2  # of the ladder on velocities: those that usually do
 
 
@@ -375,14 +376,25 @@ def solve_free(
 
 @kernel
 def solve_with_joints(island: Island, world: World, residual: float, place: np.ndarray, effort: np.ndarray) -> float:
-    """Solve an island with joints; returns its residual."""
-    options, change, found = world.options, np.inf, residual
-    for turn in range(1 + ROUNDS):
-        found, stage = solve_joined(island, options, place)
+    """Solve an island with joints; returns its residual.
+
+    Contacts that contradict one another by how they are linearised are hard, and easy once they are linearised anew:
+    that comes before all methods but the first.
+    """
+    options, change, found, quick = world.options, np.inf, residual, island.first < island.last
+    for turn in range(2 + ROUNDS):
+        found, stage = solve_joined(island, options, place, quick)
         effort[0] += 1 if stage > FIRST_STAGES else 0
-        change = renew(island, world.geoms, options, change) if turn < ROUNDS else 0.0
-        if change == 0.0:
+        near = turn < ROUNDS and (not quick or found <= NEAR)
+        again = renew(island, world.geoms, options, change) if near else 0.0
+        if again > 0.0:
+            change = again
+        elif found <= options.tol or not quick:
             break
+        else:
+            quick = False
+            for m in range(island.first, island.last):
+                last_impulse(island.contacts, island.active, island.order[m], options.dim)
     return found
 
 
