@@ -40,7 +40,7 @@ MOMENTUM = 0.85  # see above
 # 8 0 1, 25.5 20.4 17.2.
 TURN = 100  # sweeps of a turn; of 200: 4 0 0, 26.0 10.3 8.9, of 150 and 300: 5 0 0, 23.0 10.2 9.6
 # The 4 of 7 that were left of another choice after 1,500 sweeps: patches as they were took 1.1 s each, and turns 0.1 s.
-TURNS, MORE = 6, 3  # turns that end with plain sweeps, and how often before a patch: 1,900 sweeps; 2 was enough for all
+TURNS, GOES = 6, 3  # turns that end with plain sweeps, and how often before a patch: 1,900 sweeps; 2 was enough for all
 # Contacts up to which a patch is tried after the first turns.  Steps of 1500 spheres with radii 1:5 and mu 0.1 to 1 on
 # which sweeps run away, 7, patches of 90 to 452 contacts: 3.9 s with all turns before the patch, 2.5 s with the first.
 # 3 with restitution 0.5, patches of 1,825 to 2,384, need all turns: 6.3 s, and 6.8 s.
