@@ -4,9 +4,7 @@
        Newton from the last impulses; contacts that carry nothing begin at impulses of least norm, and where these let
        one slip, at impulses with which none does, if there are any (`tree_rest`)
     2  interior point from the last impulses, then Newton
-    3  proximal point: problems that hold on to the impulses there are; after each, Newton
-    4  Newton from impulses of least norm
-    5  interior point from no impulses, farther inside and nearer to the bounds, then Newton
+    3  proximal point: problems that hold on to the impulses there are; after each, a few steps of Newton
 
 Where a contact that has been at rest lets go with what is found, impulses are looked for with which none does.
 Newton comes first: from the last impulses it ends at impulses near to them, so that loads stay where they are.
@@ -36,33 +34,21 @@ import numpy as np
 
 from stickslip.contact.constants import (
     AIM,
-    COLD,
+    CALM,
     FALL,
-    FAR,
     FARTHER,
     FREE_ALPHA,
-    FREE_INNER_STEPS,
-    FREE_INNER_TOL,
     FREE_PUSH,
     FREE_ROUNDS,
     FREE_STEPS,
-    INNER_ALPHA,
     INNER_STEPS,
     INNER_TOL,
-    LAST_STEPS,
-    LOUD,
-    MOST,
-    PROXIMAL,
-    PUSH,
-    RISE,
-    ROUNDS,
-    SHARPER,
-    SOFT_ALPHA,
-    STAGES,
+    LESS,
+    MORE,
+    SOFT_TOL,
     START,
     STEADY,
     TREE_ALPHA,
-    TREE_NEAR,
     TREE_STEPS,
     WILD,
 )
@@ -108,18 +94,18 @@ def by_proximal(
     size, least, a = np.inf, np.inf, START
     for i in range(n):
         size = min(size, problem.contacts.size[i])
-    for _ in range(ROUNDS if n > 0 else 0):
-        soft, reached = plain_rules(dim, SHARPER * tol * scale, TREE_STEPS, SOFT_ALPHA, a * size), np.inf
+    for _ in range(FREE_STEPS if n > 0 else 0):
+        soft, reached = plain_rules(dim, AIM * tol * scale, TREE_STEPS, SOFT_TOL, a * size), np.inf
         copy_tree_motion(centre, motion)
         shift_bias(problem, bias, a * size, centre.contacts.r)
         reached = newton_tree(problem, plan, masses, motion, soft, room, 0.0)
         shift_bias(problem, bias, 0.0, centre.contacts.r)
         if not reached <= soft.tol:
-            a = min(RISE * a, MOST)
+            a = min(a / FALL**2, 1.0 / LESS)
             continue
         a *= FALL
         copy_tree_motion(motion, centre)
-        last = plain_rules(dim, AIM * tol * scale, LAST_STEPS, TREE_ALPHA, 0.0)
+        last = plain_rules(dim, AIM * tol * scale, MORE + 1, TREE_ALPHA, 0.0)
         error = newton_tree(problem, plan, masses, motion, last, room, noise)
         if error < least:
             least = error
@@ -133,12 +119,13 @@ def by_proximal(
 @kernel(apart=True)
 def solve_tree_laws(
     problem: TreeProblem, plan: Plan, masses: Plan, motion: TreeMotion, room: TreeRoom, tol: float, scale: float,
-    noise: float, rounding: float, before: np.ndarray, dim: int,
+    noise: float, rounding: float, before: np.ndarray, dim: int, quick: bool,
 ) -> tuple[float, int]:  # fmt: skip
     """Improve the impulses of a motion until the laws hold to tol times scale, the largest velocity [m/s].
 
     noise: error that rounding of positions explains [m/s]; rounding: their rounding, relative to the velocities.
     before (n,): slip in the step before [m/s], infinite for contacts that carried nothing.
+    quick: what Newton leaves is not gone on with.
     Returns the error [m/s] and the number of the stage that ended it.
     """
     n, k, start, best = motion.contacts.r.shape[0], motion.z.shape[0], room.start, room.found
@@ -146,8 +133,8 @@ def solve_tree_laws(
         tree_velocities(problem, masses, motion, room)
         return 0.0, 1
     enough = tol * scale
-    alpha = max(TREE_ALPHA, min(LOUD, rounding / STEADY))
-    rules = TreeRules(dim, AIM * enough, TREE_STEPS, alpha, 0.0, FAR, TREE_NEAR * scale)
+    alpha = max(TREE_ALPHA, min(WILD, rounding / STEADY))
+    rules = TreeRules(dim, AIM * enough, TREE_STEPS, alpha, 0.0, CALM, CALM * scale)
     if n == 0:
         copy_tree_motion(motion, start)
         least = follow_rows(problem, plan, masses, motion, room)
@@ -161,29 +148,25 @@ def solve_tree_laws(
         soften_tree(problem, plan, masses, motion, rules, room, scale)
     least, stage = newton_tree(problem, plan, masses, motion, rules, room, noise), 1
     copy_tree_motion(motion, best)
+    if quick and not least <= enough:
+        return least, stage
     if fresh and slips(motion, MOVES * enough):
         error = rest_tree(problem, plan, masses, motion, rules, room, start, enough, scale, noise)
         if error <= enough:
             least = error
             copy_tree_motion(motion, best)
-    for turn in range(STAGES):
+    for turn in range(2):
         if least > enough or not least < np.inf:
             stage += 1
-            if turn == COLD:  # the last impulses have not helped: begin without any
-                forget(problem, start)
-                follow_loops(problem, plan, masses, start, rules, room)
-            copy_tree_motion(start, motion)
-            if turn == PROXIMAL:
+            if turn == 0:
+                copy_tree_motion(start, motion)
+                inner = plain_rules(dim, max(INNER_TOL, AIM * tol) * scale, INNER_STEPS, 0.0, 0.0)
+                interior_tree(problem, plan, masses, motion, inner, room, 1.0, scale)
+                last = plain_rules(dim, AIM * enough, TREE_STEPS, TREE_ALPHA, 0.0)
+                error = newton_tree(problem, plan, masses, motion, last, room, noise)
+            else:
                 copy_tree_motion(best, motion)
                 error = by_proximal(problem, plan, masses, motion, room, tol, scale, noise, dim)
-            elif turn == COLD:
-                soften_tree(problem, plan, masses, motion, rules, room, scale)
-                error = newton_tree(problem, plan, masses, motion, rules, room, noise)
-            else:
-                inner = plain_rules(dim, max(INNER_TOL[turn], AIM * tol) * scale, INNER_STEPS, 0.0, 0.0)
-                interior_tree(problem, plan, masses, motion, inner, room, PUSH[turn], scale)
-                last = plain_rules(dim, AIM * enough, LAST_STEPS, INNER_ALPHA[turn], 0.0)
-                error = newton_tree(problem, plan, masses, motion, last, room, noise)
             if error < least:
                 least = error
                 copy_tree_motion(motion, best)
@@ -195,16 +178,6 @@ def solve_tree_laws(
     return least, stage
 
 
-@kernel
-def forget(problem: TreeProblem, motion: TreeMotion) -> None:
-    """Set all impulses to none, or to the bound nearest to none."""
-    for i in range(motion.contacts.r.shape[0]):
-        for c in range(3):
-            motion.contacts.r[i, c] = 0.0
-    for i in range(motion.z.shape[0]):
-        motion.z[i] = min(problem.rows.high[i], max(problem.rows.low[i], 0.0))
-
-
 @kernel(apart=True)
 def solve_free_laws(
     problem: TreeProblem, plan: Plan, motion: TreeMotion, room: TreeRoom, tol: float, scale: float, dim: int
@@ -212,7 +185,7 @@ def solve_free_laws(
     """`solve_tree_laws` for free bodies."""
     enough, best = tol * scale, room.found
     rules = TreeRules(dim, AIM * enough, FREE_STEPS, FREE_ALPHA, 0.0, WILD, scale)
-    inner = plain_rules(dim, max(FREE_INNER_TOL, AIM * tol) * scale, FREE_INNER_STEPS, 0.0, 0.0)
+    inner = plain_rules(dim, max(INNER_TOL, AIM * tol) * scale, INNER_STEPS, 0.0, 0.0)
     if motion.contacts.r.shape[0] > 1 and unloaded_tree(motion):
         soften_tree(problem, plan, plan, motion, rules, room, scale)
     least, stage, push = newton_tree(problem, plan, plan, motion, rules, room, 0.0), 1, FREE_PUSH

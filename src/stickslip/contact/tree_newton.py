@@ -33,10 +33,6 @@ from stickslip.contact.constants import (
     AIM,
     AT_BOUND,
     CALM,
-    CALMER,
-    EXACT_STEPS,
-    FREE_GROWTH,
-    FREE_HALVINGS,
     FREE_SOFTER,
     GROWTH,
     LEAST,
@@ -45,13 +41,11 @@ from stickslip.contact.constants import (
     MORE,
     ROW_ALPHA,
     SLOW,
-    SOFT_ALPHA,
     SOFT_STEPS,
     SOFT_TOL,
     SOFTER,
-    START_ALPHA,
+    TREE_ALPHA,
     TREE_HALVINGS,
-    WORTH,
 )
 from stickslip.contact.pool import Pool, table, truths, whole_numbers, zero_table, zeros
 from stickslip.contact.tree_blocks import (
@@ -261,15 +255,14 @@ def try_tree_step(
 ) -> tuple[float, float]:
     """Go along dr and dz, half as far while the error grows too much; returns the new error and the part taken."""
     t, new, trial = 1.0, np.inf, room.trial
-    halvings, growth = (FREE_HALVINGS, FREE_GROWTH) if is_free(problem) else (TREE_HALVINGS, GROWTH)
-    for _ in range(1 + halvings):
+    for _ in range(1 + TREE_HALVINGS):
         for i in range(room.dr.shape[0]):
             for k in range(3):
                 trial.contacts.r[i, k] = motion.contacts.r[i, k] + t * room.dr[i, k]
         for i in range(room.dz.shape[0]):
             trial.z[i] = motion.z[i] + t * room.dz[i]
         new = measure_tree(problem, masses, trial, rules, room, grained)
-        if new <= growth * error:
+        if new <= GROWTH * error:
             break
         t *= 0.5
     copy_tree_motion(trial, motion)
@@ -296,38 +289,41 @@ def newton_tree(
     """
     error, free = measure_tree(problem, masses, motion, rules, room, False), is_free(problem)
     least, done, used, share, t, more = error, 0, -1.0, 1.0, 0.0, 0
-    floor, before = max(rules.alpha, START_ALPHA), np.inf
+    aim = rules.tol if free or AIM * error > rules.tol else 0.0  # at rest it is cheap, and lasts
+    floor, before = max(rules.alpha, TREE_ALPHA), np.inf
     copy_tree_motion(motion, room.best)
     while done < rules.steps and error < np.inf:
-        last = error <= rules.tol
+        last = error <= aim
         changed, slips = find_states(problem.contacts, motion.contacts, rules.dim, room)
         far = not free and rules.far > rules.alpha and error > rules.near
         alpha = rules.far if far else share * rules.alpha
         if free and rules.far > 0.0:
             if done > 0:
-                floor = max(rules.alpha, CALM if changed else CALMER * floor)
+                floor = max(rules.alpha, CALM if changed else SLOW * floor)
             alpha = min(max(error / rules.near, floor), rules.far)
         shifted = linearise_all(problem, motion, rules, alpha, room)
+        slow = not (changed or free or last or far) and t == 1.0
         changed = changed or slips or shifted or alpha != used
-        if not (changed or free or last or far) and t == 1.0 and error > SLOW * before:
-            share = max(LESS * share, LEAST / rules.alpha)  # the states stay: alpha is what holds up
+        if slow and error > SLOW * before and (not changed or (slips and AIM * error > rules.tol)):
+            # the states stay: alpha is what holds up
+            share = max(LESS * share, min(share, LEAST / rules.alpha))
             alpha = share * rules.alpha
-            changed = alpha != used
+            changed = slips or alpha != used
             if not changed:
                 break
             linearise_all(problem, motion, rules, alpha, room)
         used, before = alpha, error
         if not tree_step(problem, plan, room, changed):
             break
-        error, t = try_tree_step(problem, masses, motion, rules, room, error, done >= EXACT_STEPS)
+        error, t = try_tree_step(problem, masses, motion, rules, room, error, done > 0)
         done += 1
-        if error < least and (error > noise or error < WORTH * least):
+        if error < least and (error > noise or error < SLOW * least):
             least = error
             copy_tree_motion(motion, room.best)
         elif max(error, least) <= noise:
             break
         more += 1 if AIM * least <= rules.tol else 0
-        if last or more > MORE:
+        if last or (more > MORE and (aim == rules.tol or error > SLOW * before)):
             break
     copy_tree_motion(room.best, motion)
     return least
@@ -351,8 +347,8 @@ def follow_loops(
         room.loaded[i] = False
         for k in range(3):
             room.dr[i, k] = 0.0
-    for done in range(EXACT_STEPS + 1):
-        measure_tree(problem, masses, motion, rules, room, done >= EXACT_STEPS)
+    for done in range(2):
+        measure_tree(problem, masses, motion, rules, room, done > 0)
         for i in range(motion.z.shape[0]):
             loop = closes_loop(rows, i)
             room.row_K[i] = 1.0 / (LOOP_ALPHA * rows.size[i] + rows.soft[i]) if loop else 0.0
@@ -385,8 +381,8 @@ def follow_rows(problem: TreeProblem, plan: Plan, masses: Plan, motion: TreeMoti
         else:
             alpha = LOOP_ALPHA if closes_loop(rows, i) else ROW_ALPHA
             room.row_K[i] = 1.0 / (alpha * rows.size[i] + rows.soft[i])
-    for done in range(EXACT_STEPS + 1):
-        measure_tree(problem, masses, motion, rules, room, done >= EXACT_STEPS)
+    for done in range(2):
+        measure_tree(problem, masses, motion, rules, room, done > 0)
         for i in range(motion.z.shape[0]):
             room.dz[i] = -room.row_K[i] * motion.w[i]
         if not tree_step(problem, plan, room, done == 0):
@@ -422,7 +418,7 @@ def soften_tree(
         least = min(least, sizes[i])
     for turn in range(len(FREE_SOFTER) if is_free(problem) else len(SOFTER)):
         a = FREE_SOFTER[turn] if is_free(problem) else SOFTER[turn]
-        soft = plain_rules(rules.dim, SOFT_TOL * scale, SOFT_STEPS, SOFT_ALPHA, a * least)
+        soft = plain_rules(rules.dim, SOFT_TOL * scale, SOFT_STEPS, SOFT_TOL, a * least)
         if not newton_tree(problem, plan, masses, motion, soft, room, 0.0) <= soft.tol:
             for i in range(r.shape[0]):
                 for k in range(3):

@@ -192,6 +192,7 @@ LINK = np.dtype(
         ("extent", float),  # how far its bodies extend from their centres of mass [m], the joint's point among them
         ("error", float),  # largest position error g at a midpoint so far [m], turns times extent
         ("limit", float),  # of the error: beyond, the joint has come apart
+        ("solved", np.int64),  # steps in a row in which its island was solved; below zero: see `step.AFTER`
     ],
     align=True,
 )

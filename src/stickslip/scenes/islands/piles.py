@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.contact.auto import hard_islands
-from stickslip.contact.constants import MOMENTUM, MORE, PULL, RISING, SMALL_PATCH, TURN, TURNS
+from stickslip.contact.constants import GOES, MOMENTUM, PULL, RISING, SMALL_PATCH, TURN, TURNS
 from stickslip.contact.contacts import Contacts
 from stickslip.contact.method import Progress
 from stickslip.contact.newton import compile_newton, newton_iterations
@@ -102,7 +102,7 @@ class Pile:
         """Improve the impulses in `active`, and set `residual` and the end velocities; whether patches were needed."""
         tol = self.options.tol
         self.sweep(FIRST, tol, self.momentum, FIRST)
-        for number in range(MORE):
+        for number in range(GOES):
             if self.residual <= tol:
                 return False
             if number > 0 and np.count_nonzero(self.patch(RINGS)) <= SMALL_PATCH:

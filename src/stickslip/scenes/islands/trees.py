@@ -657,10 +657,10 @@ def joint_room(pool: Pool, m: int) -> Any:
 
 
 @kernel(apart=True)
-def solve_joined(island: Island, options: Options, place: np.ndarray) -> tuple[float, int]:
+def solve_joined(island: Island, options: Options, place: np.ndarray, quick: bool) -> tuple[float, int]:
     """Solve an island with joints; returns its residual and the stage of `tree_ladder` that ended it.
 
-    place (bodies,): room.
+    place (bodies,): room.  quick: by Newton from the last impulses alone.
     """
     bodies, joints, dim = island.bodies, island.joints, options.dim
     planar, n = dim == 2, island.last - island.first
@@ -706,7 +706,9 @@ def solve_joined(island: Island, options: Options, place: np.ndarray) -> tuple[f
     noise = min(NOISES * grain, options.tol * limit) if n > 0 else 0.0
     rounding = grain / speed if speed > 0.0 else 0.0
     for again in range(1 + CLOSINGS):
-        _, more = solve_tree_laws(problem, plan, masses, motion, room, options.tol, limit, noise, rounding, slid, dim)
+        _, more = solve_tree_laws(
+            problem, plan, masses, motion, room, options.tol, limit, noise, rounding, slid, dim, quick
+        )
         stage = max(stage, more)
         write_back(island, problem, motion, links, plan, room, chosen, kept, dim)
         worst, scale = residual, limit if again == 0 else island_scale(island, GRAINS)
@@ -727,4 +729,4 @@ def solve_joined(island: Island, options: Options, place: np.ndarray) -> tuple[f
 @entry
 def solve_joined_again(island: Island, options: Options, place: np.ndarray) -> float:
     """`solve_joined` for callers from Python; returns the residual."""
-    return solve_joined(island, options, place)[0]
+    return solve_joined(island, options, place, False)[0]
