@@ -26,6 +26,7 @@ from stickslip.scenes.engine import SceneEngine, SceneState, arrays_in
 from stickslip.scenes.friction import engine_class
 from stickslip.scenes.scene import Scene
 from stickslip.scenes.start import allow_joints, check_start, consistent_velocities, hold_at_first_contact, place
+from stickslip.scenes.touching import ContactLog
 from stickslip.trajectory import FORCES, MOTORS, Trajectory
 
 RULES = ("predictive", "gs05")
@@ -82,6 +83,7 @@ def prepare_run(
     if overlap == "keep":  # what the user lets be is not pushed apart
         engine.options = engine.options._replace(sink=0.0)
     depth = PENETRATION_TOLERANCE if checked.penetration_tol is None else checked.penetration_tol
+    engine.log = ContactLog() if kept.contacts else None
     engine.t0, engine.overlap, engine.penetration_tol = start, overlap, real_number(depth, "penetration_tol")
     engine.start_driven(start)
     if q0 is not None or u0 is not None:

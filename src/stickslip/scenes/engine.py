@@ -22,7 +22,7 @@ from stickslip.cost import require_memory
 from stickslip.debug import say
 from stickslip.engine import Block, Engine, Measured, OutOfTime, Seen, State, beyond_bounds
 from stickslip.jit.parallel import team
-from stickslip.scenes import handles, layout, reasons, step, touching
+from stickslip.scenes import handles, layout, rays, reasons, step, touching
 from stickslip.scenes import tables as tables
 from stickslip.scenes.bounds import SceneBounds
 from stickslip.scenes.checks import called, motion_at, turning, vector
@@ -53,6 +53,7 @@ from stickslip.scenes.islands.trees import solve_joined_again
 from stickslip.scenes.parts import Diary, Island, Problems, Records, Search, Span, Touching, World
 from stickslip.scenes.scene import Scene
 from stickslip.scenes.start import appearances, check_appearing
+from stickslip.scenes.touching import ContactLog
 from stickslip.trajectory import FORCES
 
 SWEEPS = 300
@@ -174,6 +175,7 @@ class SceneEngine(Engine):
         self.t0, self.overlap, self.penetration_tol = 0.0, "keep", 0.0
         self.appearing: dict[int, np.ndarray] = {}  # numbers of the bodies by the step in which they appear
         self._once: Any = None  # block, contacts and arguments of `march_once`
+        self.log: ContactLog | None = None  # contact points of every record, where they are asked for
 
     # -- room ----------------------------------------------------------------------------------------------------------
 
@@ -231,12 +233,16 @@ class SceneEngine(Engine):
                     return reasons.CANNOT_APPEAR
             until = min((k for k in self.appearing if k > state.step), default=target)
             left = min(target, until, state.step + 1 if self.called else target) - state.step
+            if self.log is not None:  # a march ends where a record is due
+                left = min(left, block.every - state.step % block.every)
             if self.deadline < math.inf:  # steps in contact take far longer than those of a flight
                 left = min(left, STEPS_BETWEEN_LOOKS)
                 if time.perf_counter() > self.deadline:
                     return step.DONE
             self._apply_functions(state)
             code = self._helped(state, block, self._call(state, left, block, False))
+            if self.log is not None and code == step.DONE and state.step % block.every == 0 < state.step:
+                self.log.take(self, state)
             if code not in (step.DONE, step.NO_ROOM) or state.step >= target:
                 return code
 
@@ -275,6 +281,12 @@ class SceneEngine(Engine):
 
     def contact_columns(self, state: SceneState, before: np.ndarray | None) -> dict[str, np.ndarray]:
         return touching.contact_columns(self, state.step > 0)
+
+    def ray(self, origin: Any, direction: Any, length: Any, ignore: Any) -> Any:
+        return rays.cast(self, origin, direction, length, ignore)
+
+    def contact_log(self) -> tuple[Any, Any]:
+        return (None, None) if self.log is None else self.log.tables()
 
     def handle(self, kind: str, which: Any) -> Any:
         return handles.joint_handle(self, which) if kind == "joint" else handles.body_handle(self, which)
