@@ -14,6 +14,7 @@ from stickslip.checks import real_number, whole_number
 from stickslip.debug import bar_wanted
 from stickslip.jit.cpu import COMPILER
 from stickslip.jit.sources import sources_hash
+from stickslip.laws import ImpactLaw, Newton, Poisson, Stronge, law_from
 from stickslip.laws.friction import FrictionCurve
 from stickslip.mechanisms.steppers.moreau_jean import MoreauJean
 from stickslip.mechanisms.steppers.moreau_midpoint import MoreauMidpoint
@@ -52,6 +53,7 @@ def prepare_run(
     stepper: Any = "moreau-midpoint",
     rule: Any = "predictive",
     cone: Any = "circular",
+    law: Any = "newton",
     tol: Any = 1e-10,
     t0: Any = 0.0,
     threads: Any = 1,
@@ -76,9 +78,10 @@ def prepare_run(
     method, theta, implicit = _theta(stepper)
     if not any(body.kind == "moving" for body in scene.bodies):
         raise ValueError(f"scene {scene.name!r} must have a body that moves; use add_body.")
+    chosen, number = _law(scene, law, rule, cone)
     engine = engine_class(scene)(
         scene, float(dt), theta, implicit, rule == "predictive", tolerance, _edges(scene, cone),
-        checked.on_failure == "continue", int(threads),
+        checked.on_failure == "continue", int(threads), number,
     )  # fmt: skip
     if overlap == "keep":  # what the user lets be is not pushed apart
         engine.options = engine.options._replace(sink=0.0)
@@ -111,7 +114,7 @@ def prepare_run(
         }
 
     def notes() -> dict[str, str]:
-        return {"law": "newton", "solver_options": f"tol={tolerance:g}"}
+        return {"law": chosen.name, "solver_options": f"tol={tolerance:g}"}
 
     return Run(
         SceneLabels.of(scene), engine, state, method, "auto", tolerance, steps, kept, q, u, first_impacts, identity,
@@ -148,7 +151,7 @@ def _frictions(scene: Scene) -> str:
         if isinstance(law, FrictionCurve) and law.by_function:
             code = getattr(law.curve, "py_func", law.curve).__code__
             law = (code.co_name, code.co_code, code.co_names, [x for x in code.co_consts if not hasattr(x, "co_code")])
-        digest.update(repr(law).encode())
+        digest.update(repr((law, material.restitution)).encode())
     return digest.hexdigest()
 
 
@@ -161,6 +164,28 @@ def _edges(scene: Scene, cone: Any) -> int:
     if scene.joints:
         raise ValueError("cone must be 'circular' in a scene with joints; pyramids are for contacts alone.")
     return int(cone) if scene.dim == 3 else 0
+
+
+def _law(scene: Scene, value: Any, rule: str, cone: Any) -> tuple[ImpactLaw, int]:
+    """The impact law of a run, and its number in `Options.law`."""
+    law = law_from(value)
+    known = [Newton(), Stronge(), Poisson(model="integrated")]
+    if law not in known:
+        raise ValueError(
+            "law of a scene must be 'newton', 'stronge' or 'poisson-integrated', whose coefficients are those of the "
+            f"bodies, got {value!r}."
+        )
+    number = known.index(law)
+    if number == 0:
+        return law, 0
+    if scene.joints:
+        raise ValueError(f"law of a scene with joints must be 'newton', got {law.name!r}: it strikes free bodies.")
+    if rule != "predictive" or cone != "circular":
+        raise ValueError(f"law {law.name!r} of a scene needs rule='predictive' and cone='circular'.")
+    materials = [*(body.material for body in scene.bodies), *scene.pair_laws.values()]
+    if any(material.restitution_tangential for material in materials):
+        raise ValueError(f"restitution_tangential must be 0 under the law {law.name!r}: it belongs to Newton's.")
+    return law, number
 
 
 def _theta(value: Any) -> tuple[MoreauMidpoint | MoreauJean, float, bool]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.laws.friction import FrictionLaw
+from stickslip.laws.restitution import RestitutionCurve
 from stickslip.scenes.shapes import Shape, rotation_matrix
 
 COORDINATES = {2: ("x", "y", "angle"), 3: ("x", "y", "z", "qw", "qx", "qy", "qz")}
@@ -21,11 +22,14 @@ class Material:
     """Surface of a body; None takes the partner's value (0 where both are None).
 
     friction : mu, or (mu_1, mu_2) of elliptic friction along the body's own x axis and across it, or a law of slip.
+    restitution : eps_N, or a curve over the approach speed.
+    friction_impact : mu in impacts; None: that of sliding.
     """
 
     friction: float | tuple[float, float] | FrictionLaw | None = None
-    restitution: float | None = None
+    restitution: float | RestitutionCurve | None = None
     restitution_tangential: float | None = None
+    friction_impact: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

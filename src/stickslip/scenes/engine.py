@@ -22,7 +22,7 @@ from stickslip.cost import require_memory
 from stickslip.debug import say
 from stickslip.engine import Block, Engine, Measured, OutOfTime, Seen, State, beyond_bounds
 from stickslip.jit.parallel import team
-from stickslip.scenes import handles, layout, rays, reasons, step, touching
+from stickslip.scenes import handles, layout, rays, reasons, restitution, step, touching
 from stickslip.scenes import tables as tables
 from stickslip.scenes.bounds import SceneBounds
 from stickslip.scenes.checks import called, motion_at, turning, vector
@@ -131,8 +131,9 @@ class SceneEngine(Engine):
         edges: int,
         go_on: bool,
         threads: int,
+        law: int = 0,
     ) -> None:
-        materials, material_of = tables.material_tables(scene)
+        materials, material_of, curves = tables.material_tables(scene)
         self.scene, self.materials, self.threads, self.go_on = scene, materials, threads, go_on
         self.bodies = tables.body_table(scene)
         self.geoms, self.shapes = tables.geom_tables(scene, material_of)
@@ -153,6 +154,7 @@ class SceneEngine(Engine):
             edges,
             go_on,
             SINK if predictive else 0.0,
+            law,
         )
         n = len(scene.bodies)
         keys = sorted(min(i, j) * n + max(i, j) for i, j in scene.ignored)
@@ -167,6 +169,7 @@ class SceneEngine(Engine):
         self.constant = self.bodies.wrench.copy()  # forces and torques of the scene that are numbers
         self.narrow = tables.narrow_room(self.geoms)
         link_pairs(self.shapes, self.geoms, self.narrow)
+        self.shapes = self.shapes._replace(curves=restitution.addresses(curves))
         self.counts = tables.counters()
         self.parent, self.label, self.head = (np.full(n, -1, np.int64) for _ in range(3))
         self.rows = np.zeros(0 if self.joints is None else len(self.joints.row), np.int64)

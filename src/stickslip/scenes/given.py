@@ -9,15 +9,20 @@ import numpy as np
 
 from stickslip.checks import require_numbers
 from stickslip.laws.friction import Coulomb, Elliptic, FrictionLaw, LoadIndependent
+from stickslip.laws.restitution import RestitutionCurve
 from stickslip.scenes.bodies import Material
 from stickslip.scenes.checks import number, vector
+from stickslip.scenes.restitution import checked as checked_curve
 from stickslip.scenes.shapes import Shape
 
 LEAST_PRINCIPAL = 1e-12
 """Share of the largest principal inertia; below it, rounding of the matrix decides which way a body turns."""
 
 
-def material_of(friction: Any, restitution: Any, restitution_tangential: Any, dim: int, whose: str) -> Material:
+def material_of(
+    friction: Any, restitution: Any, restitution_tangential: Any, friction_impact: Any, dim: int, whose: str
+) -> Material:
+    """The material of a body, or of a pair of bodies; `whose` stands for it in errors."""
     mu = _friction_of(friction, dim, whose)
     if isinstance(mu, FrictionLaw):
         pass
@@ -26,11 +31,19 @@ def material_of(friction: Any, restitution: Any, restitution_tangential: Any, di
         mu = tuple(number(float(x), f"friction[{k}] of {whose} (elliptic)", positive=True) for k, x in enumerate(axes))
     elif mu is not None:
         mu = number(mu, f"friction of {whose}", least=0.0)
-    e = None if restitution is None else number(restitution, f"restitution of {whose}", least=0.0, most=1.0)
+    if isinstance(restitution, RestitutionCurve):
+        e: Any = checked_curve(restitution, whose)
+    else:
+        e = None if restitution is None else number(restitution, f"restitution of {whose}", least=0.0, most=1.0)
+    hit = friction_impact
+    if hit is not None:
+        hit = number(hit, f"friction_impact of {whose}", least=0.0)
+        if isinstance(mu, tuple):
+            raise ValueError(f"friction_impact of {whose} must not be given with elliptic friction.")
     e_T = restitution_tangential
     if e_T is not None:
         e_T = number(e_T, f"restitution_tangential of {whose}", least=0.0, most=1.0)
-    return Material(mu, e, e_T)
+    return Material(mu, e, e_T, hit)
 
 
 def _friction_of(friction: Any, dim: int, whose: str) -> Any:

@@ -80,6 +80,8 @@ MATERIAL = np.dtype(
         ("axes_of", np.int64),  # 0: circular; 1, 2: tangents follow the x axis of the first or second body
         ("eps_N", float),
         ("eps_T", float),
+        ("curve", np.int64),  # number of eps_N as a function of the approach, in `Shapes.curves`; -1: a number
+        ("mu_impact", float),  # friction in impacts; negative: that of sliding
     ],
     align=True,
 )
@@ -133,6 +135,10 @@ CONTACT = np.dtype(
         ("gap", float),  # (N,)
         ("impulse", float, (3,)),  # (N, 3) world vector on b, for the next step's start
         ("local", float, (3,)),  # (N, 3) `point` in the axes of the body that moves
+        ("hit", float, (3,)),  # (N, 3) impulse of the impacts of `blows` on b, world vector [N s]
+        ("prior", float, (3,)),  # (N, 3) velocity before the first of them, in the frame
+        ("after", float, (3,)),  # (N, 3) velocity after the last of them
+        ("work", float),  # (N,) their work [J]
     ],
     align=True,
 )
@@ -253,6 +259,7 @@ class Options(NamedTuple):
     edges: int  # of the pyramid that stands for the friction cone in space; 0: the circular cone
     go_on: bool  # carry on with a step that is not solved
     sink: float  # of a body's radius: contacts deeper than that are pushed apart; 0: none are
+    law: int = 0  # of impacts: Newton's, Stronge's (1) or Poisson's (2), the last two one after the other, `blows`
 
 
 class Shapes(NamedTuple):
@@ -261,6 +268,7 @@ class Shapes(NamedTuple):
     hulls: Hulls  # in the plane: polygons
     heights: np.ndarray  # (h,) of height fields [m]; `Geoms.table` has first height, rows, columns, `extent` spacings
     code: np.ndarray  # (kinds, kinds) addresses of the functions of `narrow_pairs`; 0: no pair of the scene needs it
+    curves: np.ndarray  # addresses of the functions of `restitution`, see `MATERIAL`
 
 
 class Book(NamedTuple):

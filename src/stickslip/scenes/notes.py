@@ -9,6 +9,7 @@ import numpy as np
 
 from stickslip.codes import MAX_PENETRATION
 from stickslip.jit import entry, kernel
+from stickslip.scenes.blows import tangential_size
 from stickslip.scenes.islands.problem import contact_velocity, world_impulse
 from stickslip.scenes.islands.slips import gap_beyond
 from stickslip.scenes.layout import MOVING, Active, Bodies, Book, Contacts, Geoms, Options
@@ -82,6 +83,27 @@ def note_bodies(
 
 
 @kernel
+def was_hit(contacts: Contacts, c: int) -> bool:
+    """Whether point c has had an impact of `blows` in this step."""
+    return contacts.hit[c, 0] != 0.0 or contacts.hit[c, 1] != 0.0 or contacts.hit[c, 2] != 0.0
+
+
+@kernel
+def note_blows(contacts: Contacts, points: int, dim: int, diary: Diary, t_end: float) -> float:
+    """Write down the impacts that were done one after the other; returns their work [J]."""
+    work, book = 0.0, diary.book
+    for c in range(points):
+        if was_hit(contacts, c):
+            impulse = tangential_size(contacts.hit[c], contacts.normal[c])
+            u = contacts.after[c]
+            if book.counts[0] < book.events.shape[0]:
+                note_impact(book, contacts.prior[c], (u[0], u[1], u[2]), impulse, dim)
+            note_bodies(book, diary.channel, contacts.a[c], contacts.b[c], IMPACT, impulse, t_end)
+            work += contacts.work[c]
+    return work
+
+
+@kernel
 def note_contact(
     bodies: Bodies, contacts: Contacts, active: Active, i: int, options: Options, diary: Diary,
     noise: tuple[float, float], t_end: float,
@@ -99,7 +121,7 @@ def note_contact(
     p[0], p[1], p[2] = world_impulse(active, i, dim)
     tangential = math.sqrt(max(0.0, p[0] ** 2 + p[1] ** 2 + p[2] ** 2 - r[0] ** 2))
     state = CLOSED
-    if active.impact[i] and not book.loaded[c] and -before[0] > noise[1]:
+    if active.impact[i] and not book.loaded[c] and -before[0] > noise[1] and not was_hit(contacts, c):
         state = IMPACT
         if book.counts[0] < book.events.shape[0]:
             note_impact(book, before, (u0, u1, u2), (r[0], tangential), dim)
@@ -145,6 +167,8 @@ def note_contacts(
     speed_now = fall + largest_speed(active, counts[ACTIVE])
     noise = options.tol * max(speed_now, numbers[LAST_SPEED])
     numbers[LAST_SPEED] = speed_now
+    if options.law > 0:
+        work += note_blows(contacts, counts[POINTS], options.dim, diary, t_end)
     for i in range(counts[ACTIVE]):
         if active.r[i, 0] > 0.0:
             work += note_contact(bodies, contacts, active, i, options, diary, (fall, noise), t_end)

@@ -27,6 +27,7 @@ from stickslip.codes import (
 )
 from stickslip.jit import entry, kernel, prange
 from stickslip.projections import worse
+from stickslip.scenes.blows import impacts_in_sequence
 from stickslip.scenes.collision.broad_phase import candidate_pairs, stir
 from stickslip.scenes.collision.narrow_phase import contact_points, store_pairs
 from stickslip.scenes.flight import free_motion, place_geoms
@@ -38,7 +39,7 @@ from stickslip.scenes.islands.problem import activate, islands
 from stickslip.scenes.islands.renewal import ROUNDS, renew
 from stickslip.scenes.islands.taut import stiffen, taut_work
 from stickslip.scenes.islands.trees import solve_joined, will_come_apart
-from stickslip.scenes.layout import ROWS_PER_JOINT, Bodies, Contacts, Options
+from stickslip.scenes.layout import ROWS_PER_JOINT, Active, Bodies, Contacts, Options
 from stickslip.scenes.notes import energies, note_contacts, record
 from stickslip.scenes.parts import (
     ACTIVE,
@@ -158,6 +159,19 @@ def solve_in_parallel(
         )
 
 
+@kernel(apart=True)
+def blow_by_blow(
+    world: World, contacts: Contacts, points: int, counts: np.ndarray, active: Active, n: int
+) -> int:  # fmt: skip
+    """Do the impacts of a step one after the other, and write its active contacts anew; returns their number."""
+    bodies, geoms, materials, shapes, _, _, options = world
+    vel = at_midpoint(bodies, options)
+    n = activate(contacts, points, bodies, vel, geoms, materials, shapes.curves, options, active)
+    left = impacts_in_sequence(bodies, contacts, active, n, geoms, materials, shapes.curves, options, vel)
+    counts[PLASTIC] += left
+    return activate(contacts, points, bodies, vel, geoms, materials, shapes.curves, options, active)
+
+
 @entry(apart=True)
 def prepare(
     world: World, search: Search, new: Touching, old: Touching, problems: Problems, t: float, driven: Any, step: int
@@ -184,9 +198,15 @@ def prepare(
     if points < 0:
         return False
     expect(bodies, joints, new.contacts, points, options.dt, problems.parent)
-    n = activate(new.contacts, points, bodies, bodies.vel, geoms, materials, options, active)
-    if strike(bodies, new.contacts, active, n, options):
-        n = activate(new.contacts, points, bodies, at_midpoint(bodies, options), geoms, materials, options, active)
+    curves = shapes.curves
+    n = activate(new.contacts, points, bodies, bodies.vel, geoms, materials, curves, options, active)
+    struck = strike(bodies, new.contacts, active, n, options)
+    if struck and options.law == 0:
+        n = activate(
+            new.contacts, points, bodies, at_midpoint(bodies, options), geoms, materials, curves, options, active
+        )
+    if options.law > 0:
+        n = blow_by_blow(world, new.contacts, points, counts, active, n)
     n_rows = 0
     if joints is not None:
         n_rows = joint_rows(joints, bodies, options.dim == 2, options.dt, options.theta)

@@ -15,6 +15,7 @@ from stickslip.scenes.bodies import Body, Material
 from stickslip.scenes.islands.joint_rows import DAMPING, LENGTH, NUMBERS, SPRING, STIFFNESS
 from stickslip.scenes.joints import KINDS as JOINT_KINDS
 from stickslip.scenes.joints import Joint
+from stickslip.scenes.restitution import curve_of
 from stickslip.scenes.scene import Scene
 from stickslip.scenes.shapes import KINDS, Piece, quaternion_product, rotation_matrix, turn_from_z
 from stickslip.scenes.step import COUNTS
@@ -185,11 +186,15 @@ def geom_tables(scene: Scene, materials: list[int]) -> tuple[layout.Geoms, layou
         large=~(bound <= LARGE * middle),
     )
     code = np.zeros((len(KINDS), len(KINDS)), np.int64)
-    return geoms, layout.Shapes(meshes.table(), np.concatenate(heights), code)
+    return geoms, layout.Shapes(meshes.table(), np.concatenate(heights), code, np.zeros(1, np.int64))
 
 
-def material_tables(scene: Scene) -> tuple[layout.Materials, list[int]]:
-    """Laws of all pairs of materials, and the material of each body; bodies with laws of their own have their own."""
+def material_tables(scene: Scene) -> tuple[layout.Materials, list[int], list[str]]:
+    """Laws of all pairs of materials, the material of each body, and the texts of curves of restitution.
+
+    Bodies with laws of their own have a material of their own.
+    """
+    curves: dict[str, int] = {}
     special = {i for pair in scene.pair_laws for i in pair}
     known: dict[Any, int] = {}
     numbers = []
@@ -203,10 +208,22 @@ def material_tables(scene: Scene) -> tuple[layout.Materials, list[int]]:
         for j, (second, b) in enumerate(keys):
             law = scene.pair_laws.get((min(a, b), max(a, b)), Material())
             table.mu[i, j], table.aspect[i, j], table.axes_of[i, j] = _friction(first, second, law)
-            for values, name in ((table.eps_N, "restitution"), (table.eps_T, "restitution_tangential")):
-                own = getattr(law, name)
-                values[i, j] = _mean(getattr(first, name), getattr(second, name)) if own is None else own
-    return table, numbers
+            text = curve_of(first, second, law)
+            table.curve[i, j] = -1 if text is None else curves.setdefault(text, len(curves))
+            for field, name, none in FIELDS:
+                if text is None or name != "restitution":
+                    values = [getattr(material, name) for material in (law, first, second)]
+                    value = _mean(*values[1:]) if values[0] is None else values[0]
+                    table[field][i, j] = none if values == [None] * 3 else value
+    return table, numbers, list(curves)
+
+
+FIELDS = (
+    ("eps_N", "restitution", 0.0),
+    ("eps_T", "restitution_tangential", 0.0),
+    ("mu_impact", "friction_impact", -1.0),
+)
+"""Numbers of a pair of materials: field of the table, attribute of `Material`, value where nobody has one."""
 
 
 def _mean(a: float | None, b: float | None) -> float:

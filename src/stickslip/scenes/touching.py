@@ -52,15 +52,17 @@ def contact_columns(engine: SceneEngine, begun: bool) -> dict[str, np.ndarray]:
     """Contact points of a scene that carried an impulse in its last step; before the first step there are none."""
     contacts = engine.contacts[1 - int(engine.counts[step.SIDE])]  # the end of a step has turned the sides round
     active = engine.active[: int(engine.counts[step.ACTIVE]) if begun else 0]
-    active = active[active.r[:, 0] > 0.0]
+    hit = np.any(contacts.hit[active.contact] != 0.0, axis=1)  # by impacts that are done one after the other
+    active = active[(active.r[:, 0] > 0.0) | hit]
     found, bodies, dim = contacts[active.contact], engine.bodies, engine.scene.dim
     names = np.array([body.name for body in engine.scene.bodies], dtype=str)
     frame = active.frame.reshape(-1, 3, 3)
     r = active.r.copy()
     if dim == 2:
         r[:, 2] = 0.0
-    force = np.einsum("nij,ni->nj", frame, r)
     normal = frame[:, 0]
+    force = np.einsum("nij,ni->nj", frame, r) + found.hit
+    r[:, 0] += np.einsum("ni,ni->n", found.hit, normal)
     v = bodies.vel
     parts = [v[i, :3] + np.cross(v[i, 3:], arm) for i, arm in ((found.b, active.arm_b), (found.a, active.arm_a))]
     slip = np.einsum("nij,nj->ni", frame[:, 1:], parts[0] - parts[1]) + active.bias[:, 1:]
@@ -69,6 +71,7 @@ def contact_columns(engine: SceneEngine, begun: bool) -> dict[str, np.ndarray]:
     speed = np.abs(active.before).sum(axis=1) + engine.options.dt * np.linalg.norm(engine.options.gravity)
     struck = active.impact & ~engine.book.loaded[active.contact]
     struck &= -active.before[:, 0] > engine.options.tol * engine.book.numbers[LAST_SPEED]
+    struck |= np.any(found.hit != 0.0, axis=1)
     words = []
     for i in range(len(active)):
         word = notes.SLIP if np.linalg.norm(slip[i]) > 1e-8 * speed[i] else notes.STICK

@@ -370,6 +370,7 @@ _MATERIAL = {
     "friction": Key(Either((_NOT_NEGATIVE, ListOf(_POSITIVE, 2, 2))), "mu, or two along the body's x axis and across"),
     "restitution": Key(_UNIT_INTERVAL, "eps_N in [0, 1]"),
     "restitution_tangential": Key(_UNIT_INTERVAL, "eps_T in [0, 1]"),
+    "friction_impact": Key(_NOT_NEGATIVE, "mu in impacts, where it is another one than in sliding"),
 }
 _PLACED = {
     "name": Key(_TEXT, "name of the body", required=True),
@@ -485,6 +486,7 @@ _SCENE_RUN = Table(
         "theta": Key(_UNIT_INTERVAL, "theta of moreau-jean"),
         "rule": Key(Text(choices=("predictive", "gs05")), "when a contact is active"),
         "cone": Key(Either((Number(least=3, whole=True), Text(choices=("circular",)))), "edges of friction pyramids"),
+        "law": Key(Text(choices=("newton", "stronge", "poisson-integrated")), "impact law"),
         "tol": Key(_POSITIVE, "residual of the contact laws"),
         "every": Key(Number(least=1, whole=True), "record every N-th step"),
         "threads": Key(Number(least=1, whole=True), "threads that share the islands"),

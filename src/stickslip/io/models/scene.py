@@ -16,6 +16,7 @@ from stickslip.io.models.expressions import ExpressionError, function_of, parse
 from stickslip.io.models.fields import Place
 from stickslip.io.models.lagrangian import located
 from stickslip.laws.friction import FrictionLaw
+from stickslip.laws.restitution import RestitutionCurve
 from stickslip.scenario import SceneScenario
 from stickslip.scenes.bodies import Body
 from stickslip.scenes.joints import Joint, Motor
@@ -46,7 +47,7 @@ _SHAPES: dict[str, type[Any]] = {
     "convex-hull": ConvexHull,
     "height-field": HeightField,
 }
-_MATERIAL = ("friction", "restitution", "restitution_tangential")
+_MATERIAL = ("friction", "restitution", "restitution_tangential", "friction_impact")
 _OF_CLI = ("stepper", "theta", "every")  # options that the command line puts together
 _STATE = ("x", "y", "z", "vx", "vy", "vz")
 
@@ -265,6 +266,10 @@ def _material_of(material: Any) -> dict[str, Any]:
         raise ValueError(
             f"a body has the friction law {type(found['friction']).__name__}, and a file holds coefficients: it cannot "
             "be written."
+        )
+    if isinstance(found.get("restitution"), RestitutionCurve):
+        raise ValueError(
+            "a body has a RestitutionCurve, and a file of a scene holds coefficients: it cannot be written."
         )
     return {key: list(value) if isinstance(value, tuple) else float(value) for key, value in found.items()}
 

@@ -115,6 +115,12 @@ def unmoved(bodies: Bodies, pose: np.ndarray, a: int, b: int, tolerance: float, 
 
 
 @kernel
+def no_hit(new: Contacts, t: int) -> None:
+    """Point t has had no impact in this step."""
+    new.hit[t, 0], new.hit[t, 1], new.hit[t, 2], new.work[t] = 0.0, 0.0, 0.0, 0.0
+
+
+@kernel
 def keep_points(new: Contacts, total: int, old: Contacts, first: int, count: int) -> None:
     """Copy the points of a pair that has not moved."""
     for k in range(count):
@@ -127,6 +133,7 @@ def keep_points(new: Contacts, total: int, old: Contacts, first: int, count: int
             new.normal[t, i] = old.normal[s, i]
             new.impulse[t, i] = old.impulse[s, i]
             new.local[t, i] = old.local[s, i]
+        no_hit(new, t)
 
 
 @kernel
@@ -206,6 +213,7 @@ def take_points(
             new.normal[t, m] = room.normals[k, m]
         new.local[t, 0], new.local[t, 1], new.local[t, 2] = rotate_back(bodies.mid[holder], x, y, z)
         new.impulse[t, 0], new.impulse[t, 1], new.impulse[t, 2] = 0.0, 0.0, 0.0
+        no_hit(new, t)
 
 
 @kernel(apart=True)

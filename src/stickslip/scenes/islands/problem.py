@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.codes import GRAIN
-from stickslip.jit import kernel
+from stickslip.jit import call_address, kernel
 from stickslip.scenes.islands.slips import gap_beyond, slip_beyond, turn_as_one, turns
 from stickslip.scenes.layout import (
     MOVING,
@@ -200,12 +200,28 @@ def set_arms(contacts: Contacts, c: int, bodies: Bodies, a: int, b: int, active:
         active.arm_b[n, k] = x - to_b * apart
 
 
+@kernel
+def restitution_of(materials: Materials, curves: np.ndarray, k: int, m: int, speed: float, mobility: float) -> float:
+    """eps_N of a pair of materials at an approach speed [m/s]; mobility: w_N^T M^-1 w_N [1/kg].
+
+    A curve whose value is outside [0, 1] gives what is not a number, which ends the run.
+    """
+    number = materials.curve[k, m]
+    if number < 0:
+        return materials.eps_N[k, m]
+    e = call_address(curves[number], 0.0, max(0.0, speed), 1.0 / mobility)
+    return e if 0.0 <= e <= 1.0 else np.nan
+
+
 @kernel(apart=True)
 def activate(
     contacts: Contacts, count: int, bodies: Bodies, vel: np.ndarray, geoms: Geoms, materials: Materials,
-    options: Options, active: Active,
+    curves: np.ndarray, options: Options, active: Active,
 ) -> int:  # fmt: skip
-    """Write the active contacts in the order of their points; returns their number.  vel: velocities before."""
+    """Write the active contacts in the order of their points; returns their number.  vel: velocities before.
+
+    Under a law of `blows` contacts have no restitution here: it has been taken into account before.
+    """
     dt, dim, n = options.dt, options.dim, ZERO
     least, widest = 0.0, 0.0
     for c in range(count):
@@ -224,7 +240,8 @@ def activate(
         tangents(contacts.normal[c], dim == 2, frame)
         v0, _, _ = contact_velocity(active, n, bodies, bodies.free, a, b)
         k, m = geoms.material[contacts.pair[c, 0]], geoms.material[contacts.pair[c, 1]]
-        if options.predictive and gap > slop and gap + dt * v0 > 0.0 and materials.eps_N[k, m] > 0.0:
+        bounces = (materials.eps_N[k, m] > 0.0 or materials.curve[k, m] >= 0) and options.law == 0
+        if options.predictive and gap > slop and gap + dt * v0 > 0.0 and bounces:
             continue
         u0, u1, u2 = contact_velocity(active, n, bodies, vel, a, b)
         mu, axes_of = materials.mu[k, m], materials.axes_of[k, m]
@@ -234,9 +251,15 @@ def activate(
         before = active.before[n]
         before[0], before[1], before[2] = u0, u1, u2
         bias = active.bias[n]
-        eps_N, eps_T = materials.eps_N[k, m], materials.eps_T[k, m]
+        eps_N, eps_T = (materials.eps_N[k, m], materials.eps_T[k, m]) if options.law == 0 else (0.0, 0.0)
+        if materials.curve[k, m] >= 0 and bounces:
+            size = side_product(bodies, a, frame, active.arm_a[n], frame, active.arm_a[n], 0, 0)
+            size += side_product(bodies, b, frame, active.arm_b[n], frame, active.arm_b[n], 0, 0)
+            eps_N = restitution_of(materials, curves, k, m, -u0, size)
         p = contacts.impulse[c]
         blow = u0 < 0.0 and gap + dt * u0 <= slop and -u0 > abs(v0 - u0) and p[0] == 0.0 and p[1] == 0.0 and p[2] == 0.0
+        if materials.mu_impact[k, m] >= 0.0 and blow:
+            mu = materials.mu_impact[k, m]
         turning, more = options.predictive and not blow and turns(bodies, a, b, dt), 0.0
         if turning and turn_as_one(bodies.ahead[a], bodies.ahead[b]):
             more = gap_beyond(bodies.ahead, geoms, contacts, active, n, dt)
