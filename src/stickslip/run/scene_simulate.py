@@ -15,7 +15,7 @@ from stickslip.debug import bar_wanted
 from stickslip.jit.cpu import COMPILER
 from stickslip.jit.sources import sources_hash
 from stickslip.laws import ImpactLaw, Newton, Poisson, Stronge, law_from
-from stickslip.laws.friction import FrictionCurve
+from stickslip.laws.friction import FrictionCurve, FrictionLaw
 from stickslip.mechanisms.steppers.moreau_jean import MoreauJean
 from stickslip.mechanisms.steppers.moreau_midpoint import MoreauMidpoint
 from stickslip.mechanisms.system import CONTACT
@@ -78,6 +78,7 @@ def prepare_run(
     method, theta, implicit = _theta(stepper)
     if not any(body.kind == "moving" for body in scene.bodies):
         raise ValueError(f"scene {scene.name!r} must have a body that moves; use add_body.")
+    _require_resistance(scene, rule, cone)
     chosen, number = _law(scene, law, rule, cone)
     engine = engine_class(scene)(
         scene, float(dt), theta, implicit, rule == "predictive", tolerance, _edges(scene, cone),
@@ -186,6 +187,21 @@ def _law(scene: Scene, value: Any, rule: str, cone: Any) -> tuple[ImpactLaw, int
     if any(material.restitution_tangential for material in materials):
         raise ValueError(f"restitution_tangential must be 0 under the law {law.name!r}: it belongs to Newton's.")
     return law, number
+
+
+def _require_resistance(scene: Scene, rule: str, cone: Any) -> None:
+    """Raise ValueError where contacts resist rolling or spinning beside what does not go with it."""
+    materials = [*(body.material for body in scene.bodies), *scene.pair_laws.values()]
+    if not any(material.resists for material in materials):
+        return
+    if scene.joints:
+        raise ValueError("rolling and patch of a body must be 0 in a scene with joints: islands with joints lack them.")
+    if rule != "predictive" or cone != "circular":
+        raise ValueError("rolling and patch of a body need rule='predictive' and cone='circular'.")
+    if any(isinstance(material.friction, FrictionLaw | tuple) for material in materials):
+        raise ValueError("rolling and patch of a body need friction coefficients that are numbers in the whole scene.")
+    if any(material.patch for material in materials) and any(m.restitution_tangential for m in materials):
+        raise ValueError("patch of a body must be 0 in a scene with restitution_tangential.")
 
 
 def _theta(value: Any) -> tuple[MoreauMidpoint | MoreauJean, float, bool]:

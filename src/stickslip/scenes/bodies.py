@@ -24,12 +24,22 @@ class Material:
     friction : mu, or (mu_1, mu_2) of elliptic friction along the body's own x axis and across it, or a law of slip.
     restitution : eps_N, or a curve over the approach speed.
     friction_impact : mu in impacts; None: that of sliding.
+    patch, pressure : radius of the disc of contact [m], which resists spinning; "constant" or "hertz" pressure on it.
+    rolling : arm rho of the rolling resistance [m].
     """
 
     friction: float | tuple[float, float] | FrictionLaw | None = None
     restitution: float | RestitutionCurve | None = None
     restitution_tangential: float | None = None
     friction_impact: float | None = None
+    patch: float | None = None
+    pressure: str | None = None
+    rolling: float | None = None
+
+    @property
+    def resists(self) -> bool:
+        """Whether the surface resists rolling or spinning."""
+        return bool(self.patch or self.rolling)
 
 
 @dataclass(frozen=True, eq=False)

@@ -155,6 +155,7 @@ class SceneEngine(Engine):
             go_on,
             SINK if predictive else 0.0,
             law,
+            any(material.resists for material in (*(b.material for b in scene.bodies), *scene.pair_laws.values())),
         )
         n = len(scene.bodies)
         keys = sorted(min(i, j) * n + max(i, j) for i, j in scene.ignored)
@@ -431,7 +432,8 @@ class SceneEngine(Engine):
             for k in open_islands:
                 self._solve_pyramid(contacts, int(k))
             return float(self.residuals[:count].max(initial=0.0))
-        open_islands = open_islands[~self._joined(open_islands)]  # of the others the time loop has tried all there is
+        # of islands with joints, or with contacts that resist rolling, the time loop has tried all there is
+        open_islands = [k for k in open_islands if not self._joined(k) and not self._resists(k)]
         for k in open_islands:
             if self._is_first_touch(k):
                 self._begin_by_least_norm(contacts, int(k))
@@ -461,6 +463,11 @@ class SceneEngine(Engine):
     def _joined(self, k: Any) -> Any:
         """Whether an island has joints; k: its number, or many."""
         return self.row_begins[k + 1] > self.row_begins[k]
+
+    def _resists(self, k: Any) -> bool:
+        """Whether a contact of an island resists rolling or spinning."""
+        active = self.active[self.order[self.begins[k] : self.begins[k + 1]]]
+        return bool(np.any(active.patch > 0.0) or np.any(active.rolling > 0.0))
 
     def _unknowns(self, k: Any) -> int:
         """Unknowns of an island without joints."""
@@ -567,7 +574,11 @@ class SceneEngine(Engine):
         try:
             if not self._solve(contacts) <= self.options.tol and self.options.edges == 0:
                 for k in range(int(self.counts[step.ISLANDS])):
-                    if not self._solved(k) and self.begins[k + 1] - self.begins[k] <= HARD_CONTACTS:
+                    if (
+                        not self._solved(k)
+                        and not self._resists(k)
+                        and self.begins[k + 1] - self.begins[k] <= HARD_CONTACTS
+                    ):
                         self._solve_hard(contacts, k)
         except (ArithmeticError, ValueError, np.linalg.LinAlgError):
             # A method that cannot work on this problem: the step has failed, and what was computed before is kept.

@@ -82,6 +82,9 @@ MATERIAL = np.dtype(
         ("eps_T", float),
         ("curve", np.int64),  # number of eps_N as a function of the approach, in `Shapes.curves`; -1: a number
         ("mu_impact", float),  # friction in impacts; negative: that of sliding
+        ("patch", float),  # radius of the contact patch, which resists spinning [m]; 0: a point
+        ("hertz", float),  # 1: the patch has Hertz' pressure, 0: constant pressure
+        ("rolling", float),  # arm of the rolling resistance [m]
     ],
     align=True,
 )
@@ -135,6 +138,7 @@ CONTACT = np.dtype(
         ("gap", float),  # (N,)
         ("impulse", float, (3,)),  # (N, 3) world vector on b, for the next step's start
         ("local", float, (3,)),  # (N, 3) `point` in the axes of the body that moves
+        ("turned", float, (3,)),  # (N, 3) spin and rolling impulse on b, world vector [N m s], for the next step
         ("hit", float, (3,)),  # (N, 3) impulse of the impacts of `blows` on b, world vector [N s]
         ("prior", float, (3,)),  # (N, 3) velocity before the first of them, in the frame
         ("after", float, (3,)),  # (N, 3) velocity after the last of them
@@ -180,6 +184,10 @@ ACTIVE = np.dtype(
         ("turning", np.bool_),  # (N,) bool: slip over the step differs from that at the midpoint
         ("beyond", float, (3,)),  # (N, 3) velocity over the step less that at the midpoint, which is in the bias
         ("island", np.int64),  # (N,)
+        ("patch", float),  # (N,) and following: as in MATERIAL
+        ("hertz", np.bool_),
+        ("rolling", float),
+        ("turn", float, (3,)),  # (N, 3) impulses about n, t_1, t_2 [N m s]
     ],
     align=True,
 )
@@ -260,6 +268,7 @@ class Options(NamedTuple):
     go_on: bool  # carry on with a step that is not solved
     sink: float  # of a body's radius: contacts deeper than that are pushed apart; 0: none are
     law: int = 0  # of impacts: Newton's, Stronge's (1) or Poisson's (2), the last two one after the other, `blows`
+    resisting: bool = False  # contacts of the scene resist rolling or spinning
 
 
 class Shapes(NamedTuple):

@@ -11,6 +11,7 @@ from stickslip.codes import MAX_PENETRATION
 from stickslip.jit import entry, kernel
 from stickslip.scenes.blows import tangential_size
 from stickslip.scenes.islands.problem import contact_velocity, world_impulse
+from stickslip.scenes.islands.rolling import resists, turn_in_world, turn_work
 from stickslip.scenes.islands.slips import gap_beyond
 from stickslip.scenes.layout import MOVING, Active, Bodies, Book, Contacts, Geoms, Options
 from stickslip.scenes.parts import ACTIVE, LAST_SPEED, POINTS, Diary, Records
@@ -46,6 +47,8 @@ def note_gaps(contacts: Contacts, points: int, diary: Diary) -> None:
         p = contacts.impulse[c]
         book.loaded[c] = p[0] != 0.0 or p[1] != 0.0 or p[2] != 0.0
         p[0], p[1], p[2] = 0.0, 0.0, 0.0
+        turned = contacts.turned[c]
+        turned[0], turned[1], turned[2] = 0.0, 0.0, 0.0
 
 
 @kernel
@@ -130,7 +133,12 @@ def note_contact(
         slip = math.sqrt((u1 + active.bias[i, 1]) ** 2 + ((u2 + active.bias[i, 2]) ** 2 if dim == 3 else 0.0))
         state = SLIP if slip > 1e-8 * speed else STICK
     note_bodies(book, diary.channel, a, b, state, (r[0], tangential), t_end)
-    return 0.5 * (r[0] * (u0 + before[0]) + r[1] * (u1 + before[1]) + t2 * (u2 + before[2]))
+    more = 0.0
+    if resists(active, i):
+        turned = contacts.turned[c]
+        turned[0], turned[1], turned[2] = turn_in_world(active, i)
+        more = turn_work(active, i, bodies.vel[a], bodies.vel[b], bodies.end[a], bodies.end[b])
+    return more + 0.5 * (r[0] * (u0 + before[0]) + r[1] * (u1 + before[1]) + t2 * (u2 + before[2]))
 
 
 @kernel(apart=True)

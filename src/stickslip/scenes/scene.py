@@ -95,11 +95,14 @@ class Scene:
         restitution: Any = None,
         restitution_tangential: Any = None,
         friction_impact: Any = None,
+        patch: Any = None,
+        pressure: Any = None,
+        rolling: Any = None,
         name: str | None = None,
     ) -> Body:
         """Add a body that never moves; position and orientation are those of the shape."""
         label = self._label(shape, name)
-        material = material_of(friction, restitution, restitution_tangential, friction_impact, self.dim, repr(label))
+        material = material_of(locals(), self.dim, repr(label))
         return self._add("static", shape, material, label, position, orientation)
 
     @known_keywords
@@ -116,6 +119,9 @@ class Scene:
         restitution: Any = None,
         restitution_tangential: Any = None,
         friction_impact: Any = None,
+        patch: Any = None,
+        pressure: Any = None,
+        rolling: Any = None,
         name: str | None = None,
     ) -> Body:
         """Add a body whose velocity is prescribed: constant, or a function of time.
@@ -134,7 +140,7 @@ class Scene:
                     "give motion=function of t that returns (velocity, angular velocity)."
                 )
         label = self._label(shape, name)
-        material = material_of(friction, restitution, restitution_tangential, friction_impact, self.dim, repr(label))
+        material = material_of(locals(), self.dim, repr(label))
         return self._add(
             "driven", shape, material, label, position, orientation, velocity, angular_velocity, motion=motion
         )
@@ -156,6 +162,9 @@ class Scene:
         restitution: Any = None,
         restitution_tangential: Any = None,
         friction_impact: Any = None,
+        patch: Any = None,
+        pressure: Any = None,
+        rolling: Any = None,
         appears: float = -math.inf,
         vanishes: float = math.inf,
         name: str | None = None,
@@ -175,6 +184,9 @@ class Scene:
         restitution, restitution_tangential : eps_N, eps_T in [0, 1].  Of two bodies that touch, one without a value
             takes the other's; two values make their geometric mean.  eps_N may be a `RestitutionCurve`.
         friction_impact : mu in impacts, where it differs from that of sliding.
+        patch, pressure : radius of the disc of contact [m]: friction resists spinning as well (Coulomb-Contensou), with
+            "constant" (the default) or "hertz" pressure on the disc.
+        rolling : arm rho of the rolling resistance [m]: a torque of up to rho times the normal force.
         appears, vanishes : the body takes part from the first time until the second [s].
         """
         if not isinstance(shape, Shape):
@@ -185,7 +197,7 @@ class Scene:
         label = self._label(shape, name)
         with np.errstate(all="ignore"):  # sizes that overflow are refused in one line
             weight, tensor, centre = self._mass(shape, mass, density, inertia, centre_of_mass, label)
-        material = material_of(friction, restitution, restitution_tangential, friction_impact, self.dim, repr(label))
+        material = material_of(locals(), self.dim, repr(label))
         life = (time_of(appears, "appears"), time_of(vanishes, "vanishes"))
         if not life[0] < life[1]:
             raise ValueError(f"vanishes must come after appears = {life[0]:g} s, got {life[1]:g} s.")
@@ -278,6 +290,9 @@ class Scene:
         restitution: Any = None,
         restitution_tangential: Any = None,
         friction_impact: Any = None,
+        patch: Any = None,
+        pressure: Any = None,
+        rolling: Any = None,
     ) -> None:
         """Give two bodies laws of their own; what is None stays as their materials say."""
         key = self._pair(a, b)

@@ -33,10 +33,11 @@ from stickslip.scenes.collision.narrow_phase import contact_points, store_pairs
 from stickslip.scenes.flight import free_motion, place_geoms
 from stickslip.scenes.islands.expected import expect
 from stickslip.scenes.islands.free_bodies import MATRIX_CONTACTS, solve_free_bodies
-from stickslip.scenes.islands.island import GRAINS, end_velocities, island_scale, judge_island, solve_island
+from stickslip.scenes.islands.island import GRAINS, SHARPER, end_velocities, island_scale, judge_island, solve_island
 from stickslip.scenes.islands.joint_rows import SPRING, add_pull, came_apart, joint_rows, row_velocity
 from stickslip.scenes.islands.problem import activate, islands
 from stickslip.scenes.islands.renewal import ROUNDS, renew
+from stickslip.scenes.islands.rolling import LOOK, any_resists, enough, most_sweeps, sweep
 from stickslip.scenes.islands.taut import stiffen, taut_work
 from stickslip.scenes.islands.trees import solve_joined, will_come_apart
 from stickslip.scenes.layout import ROWS_PER_JOINT, Active, Bodies, Contacts, Options
@@ -388,6 +389,21 @@ def solve_free(
     return residual
 
 
+@kernel(apart=True)
+def solve_resisting(island: Island, options: Options, residual: float, scale: float) -> float:
+    """Sweep an island whose contacts resist rolling or spinning; returns its residual."""
+    end_velocities(island, options.dim)
+    done, most = 0, most_sweeps(island)
+    while done < most and not residual <= SHARPER * options.tol:
+        change = sweep(island, options.dim, LOOK)
+        done += LOOK
+        if enough(change, options, scale):
+            residual = measure_island(island, options, scale, SHARPER * options.tol)
+            if change == 0.0:
+                break
+    return measure_island(island, options, scale, options.tol)
+
+
 @kernel
 def solve_with_joints(island: Island, world: World, residual: float, place: np.ndarray, effort: np.ndarray) -> float:
     """Solve an island with joints; returns its residual."""
@@ -433,7 +449,11 @@ def solve_islands(world: World, touching: Touching, problems: Problems, resume: 
                 residuals[k] = solve_with_joints(island, world, residuals[k], problems.parent, problems.effort[k:])
                 done = residuals[k] <= options.tol
             held += left_out(island) if rows > 0 else 0
-        if here and rows == 0 and n <= options.newton and not residuals[k] <= limit:
+        if options.resisting and rows == 0 and not resume and not residuals[k] <= limit and any_resists(island):
+            residuals[k] = solve_resisting(island, options, residuals[k], scale)
+            done = residuals[k] <= options.tol
+            solved = solved or done
+        elif here and rows == 0 and n <= options.newton and not residuals[k] <= limit:
             residuals[k] = solve_free(island, options, residuals[k], scale, problems.parent, problems.effort[k:])
             done = residuals[k] <= options.tol
             solved = solved or done

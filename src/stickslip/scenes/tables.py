@@ -215,6 +215,7 @@ def material_tables(scene: Scene) -> tuple[layout.Materials, list[int], list[str
                     values = [getattr(material, name) for material in (law, first, second)]
                     value = _mean(*values[1:]) if values[0] is None else values[0]
                     table[field][i, j] = none if values == [None] * 3 else value
+            table.hertz[i, j] = float(any(m.pressure == "hertz" for m in ((law,) if law.patch else (first, second))))
     return table, numbers, list(curves)
 
 
@@ -222,6 +223,8 @@ FIELDS = (
     ("eps_N", "restitution", 0.0),
     ("eps_T", "restitution_tangential", 0.0),
     ("mu_impact", "friction_impact", -1.0),
+    ("patch", "patch", 0.0),
+    ("rolling", "rolling", 0.0),
 )
 """Numbers of a pair of materials: field of the table, attribute of `Material`, value where nobody has one."""
 

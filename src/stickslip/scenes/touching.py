@@ -72,6 +72,7 @@ def contact_columns(engine: SceneEngine, begun: bool) -> dict[str, np.ndarray]:
     struck = active.impact & ~engine.book.loaded[active.contact]
     struck &= -active.before[:, 0] > engine.options.tol * engine.book.numbers[LAST_SPEED]
     struck |= np.any(found.hit != 0.0, axis=1)
+    resists = ((active.patch > 0.0) | (active.rolling > 0.0))[:, None]
     words = []
     for i in range(len(active)):
         word = notes.SLIP if np.linalg.norm(slip[i]) > 1e-8 * speed[i] else notes.STICK
@@ -89,5 +90,6 @@ def contact_columns(engine: SceneEngine, begun: bool) -> dict[str, np.ndarray]:
         "normal_impulse": np.asarray(r[:, 0]),
         "tangential_impulse": np.asarray(force - r[:, :1] * normal),
         "force": np.asarray(force / engine.options.dt),
+        "torque": np.einsum("nij,ni->nj", frame, active.turn * resists) / engine.options.dt,
         "state": np.array(words, dtype=str),
     }

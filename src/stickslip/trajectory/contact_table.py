@@ -22,7 +22,7 @@ class ContactTable:
 
     Columns of a scene: `body`, `other` (names), `point` (n, 3) [m] and `normal` (n, 3) in world coordinates, the normal
     points from `body` to `other`; `gap` [m], `normal_impulse` [N s], `tangential_impulse` (n, 3) [N s] and `force`
-    (n, 3) [N] on `other` in world coordinates, `state`.
+    (n, 3) [N] and `torque` (n, 3) [N m] of spinning and rolling resistance on `other` in world coordinates, `state`.
 
     Forces in an impact are impulses over the length of a step: they grow without bound as the step becomes smaller.
 

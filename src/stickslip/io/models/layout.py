@@ -371,6 +371,9 @@ _MATERIAL = {
     "restitution": Key(_UNIT_INTERVAL, "eps_N in [0, 1]"),
     "restitution_tangential": Key(_UNIT_INTERVAL, "eps_T in [0, 1]"),
     "friction_impact": Key(_NOT_NEGATIVE, "mu in impacts, where it is another one than in sliding"),
+    "patch": Key(_NOT_NEGATIVE, "radius of the disc of contact, which resists spinning [m]; in space"),
+    "pressure": Key(Text(choices=("constant", "hertz")), "pressure on the patch"),
+    "rolling": Key(_NOT_NEGATIVE, "arm of the rolling resistance [m]"),
 }
 _PLACED = {
     "name": Key(_TEXT, "name of the body", required=True),

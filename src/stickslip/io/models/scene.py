@@ -47,7 +47,7 @@ _SHAPES: dict[str, type[Any]] = {
     "convex-hull": ConvexHull,
     "height-field": HeightField,
 }
-_MATERIAL = ("friction", "restitution", "restitution_tangential", "friction_impact")
+_MATERIAL = ("friction", "restitution", "restitution_tangential", "friction_impact", "patch", "pressure", "rolling")
 _OF_CLI = ("stepper", "theta", "every")  # options that the command line puts together
 _STATE = ("x", "y", "z", "vx", "vy", "vz")
 
@@ -271,7 +271,10 @@ def _material_of(material: Any) -> dict[str, Any]:
         raise ValueError(
             "a body has a RestitutionCurve, and a file of a scene holds coefficients: it cannot be written."
         )
-    return {key: list(value) if isinstance(value, tuple) else float(value) for key, value in found.items()}
+    return {
+        key: list(value) if isinstance(value, tuple) else (value if isinstance(value, str) else float(value))
+        for key, value in found.items()
+    }
 
 
 def _shape_of(shape: Shape, dim: int) -> dict[str, Any]:

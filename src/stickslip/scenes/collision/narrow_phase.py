@@ -133,6 +133,7 @@ def keep_points(new: Contacts, total: int, old: Contacts, first: int, count: int
             new.normal[t, i] = old.normal[s, i]
             new.impulse[t, i] = old.impulse[s, i]
             new.local[t, i] = old.local[s, i]
+            new.turned[t, i] = old.turned[s, i]
         no_hit(new, t)
 
 
@@ -194,6 +195,7 @@ def inherit(
                     sharing += 1.0
         for i in range(3):
             new.impulse[t, i] = old.impulse[chosen, i] / sharing if chosen >= 0 else 0.0
+            new.turned[t, i] = old.turned[chosen, i] / sharing if chosen >= 0 else 0.0
 
 
 @kernel
@@ -213,6 +215,7 @@ def take_points(
             new.normal[t, m] = room.normals[k, m]
         new.local[t, 0], new.local[t, 1], new.local[t, 2] = rotate_back(bodies.mid[holder], x, y, z)
         new.impulse[t, 0], new.impulse[t, 1], new.impulse[t, 2] = 0.0, 0.0, 0.0
+        new.turned[t, 0], new.turned[t, 1], new.turned[t, 2] = 0.0, 0.0, 0.0
         no_hit(new, t)
 
 

@@ -164,6 +164,9 @@ def last_impulse(contacts: Contacts, active: Active, m: int, dim: int) -> None:
     for k in range(dim):
         f0, f1, f2 = frame[3 * k], frame[3 * k + 1], frame[3 * k + 2]
         active.r[m, k] = (f0 * p[0] + f1 * p[1] + f2 * p[2]) / (f0 * f0 + f1 * f1 + f2 * f2)
+    turned = contacts.turned[active.contact[m]]
+    for k in range(3):
+        active.turn[m, k] = frame[3 * k] * turned[0] + frame[3 * k + 1] * turned[1] + frame[3 * k + 2] * turned[2]
 
 
 @kernel
@@ -294,6 +297,8 @@ def activate(
             beyond[1], beyond[2] = slip_beyond(bodies.ahead, geoms, contacts, active, n, dt)
             bias[1] += beyond[1]
             bias[2] += beyond[2]
+        active.patch[n], active.rolling[n] = materials.patch[k, m], materials.rolling[k, m]
+        active.hertz[n] = materials.hertz[k, m] > 0.0
         last_impulse(contacts, active, n, dim)
         size = 0.0
         for k in range(dim):
