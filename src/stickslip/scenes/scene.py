@@ -297,9 +297,7 @@ class Scene:
         """Give two bodies laws of their own; what is None stays as their materials say."""
         key = self._pair(a, b)
         both = " and ".join(repr(self.bodies[i].name) for i in key)
-        self.pair_laws[key] = material_of(
-            friction, restitution, restitution_tangential, friction_impact, self.dim, both
-        )
+        self.pair_laws[key] = material_of(locals(), self.dim, both)
 
     def ignore(self, a: Body, b: Body) -> None:
         """Let two bodies pass through one another."""
