@@ -23,6 +23,7 @@ from stickslip.request import Checks, Records, RunOptions, grouped, require_one_
 from stickslip.run.compiling import announced
 from stickslip.run.driver import Run, drive
 from stickslip.run.options import chosen_stepper, number_of_steps
+from stickslip.scenes.collision.pairs import refuse_unknown_pairs
 from stickslip.scenes.engine import SceneEngine, SceneState, arrays_in
 from stickslip.scenes.friction import engine_class
 from stickslip.scenes.scene import Scene
@@ -79,6 +80,7 @@ def prepare_run(
     if not any(body.kind == "moving" for body in scene.bodies):
         raise ValueError(f"scene {scene.name!r} must have a body that moves; use add_body.")
     _require_resistance(scene, rule, cone)
+    refuse_unknown_pairs(scene)
     chosen, number = _law(scene, law, rule, cone)
     engine = engine_class(scene)(
         scene, float(dt), theta, implicit, rule == "predictive", tolerance, _edges(scene, cone),

@@ -14,8 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 STATIC, DRIVEN, MOVING = 0, 1, 2
-SPHERE, CAPSULE, HULL, POLYGON, PLANE, FIELD = range(6)
-"""Kinds of geometry; PLANE is a half-space or half-plane, FIELD a height field.  Pairs are ordered by kind."""
+SPHERE, CAPSULE, HULL, POLYGON, PLANE, FIELD, SMOOTH = range(7)
+"""Kinds of geometry; PLANE is a half-space or half-plane, FIELD a height field, SMOOTH a curved form.
+
+Pairs are ordered by kind.
+"""
 
 MAX_POINTS = 8  # contact points of one pair
 ZERO: Any = np.int64(0)  # where counting begins: a literal 0 passed on would compile the callee twice
@@ -65,6 +68,8 @@ GEOM = np.dtype(
         ("bound", float),  # (g,) radius of a sphere about the geometry's origin; inf for planes and fields
         ("box", float, (3,)),  # (g, 3) half widths of a box about the origin, in its axes, that holds the geometry
         ("material", np.int64),  # (g,)
+        ("form", np.int64),  # (g,) of curved forms, see `collision.smooth`
+        ("measure", float, (3,)),  # (g, 3) their sizes [m]
         ("large", np.bool_),  # (g,) bool: tested against all others, outside the grid
         ("world", float, (7,)),  # (g, 7) pose at the midpoint
     ],

@@ -143,6 +143,57 @@ def _field(piece: Piece, o: np.ndarray, d: np.ndarray, dim: int) -> Meeting:
     return float(s[k]), normal[k] / math.sqrt(area[k])
 
 
+def _smooth(piece: Piece, o: np.ndarray, d: np.ndarray, dim: int) -> Meeting:
+    """An ellipsoid, a cylinder, a cone or a torus: roots of polynomials, and flat ends."""
+    a, b, c = piece.measure
+    if piece.form == "ellipsoid":
+        scale = np.array([a, b, c])
+        speed = float(np.linalg.norm(d / scale))
+        met = _ball(o / scale, d / scale / speed, np.zeros(3), 1.0)
+        if met is None:
+            return None
+        normal = met[1] / scale
+        return met[0] / speed, normal / np.linalg.norm(normal)
+    found: list[tuple[float, np.ndarray]] = []
+    if piece.form == "torus":
+        # (|x|^2 + R^2 - r^2)^2 = 4 R^2 (x^2 + y^2)
+        k, m = float(o @ d), float(o @ o) + a * a - b * b
+        p, q, r = d[0] ** 2 + d[1] ** 2, o[0] * d[0] + o[1] * d[1], o[0] ** 2 + o[1] ** 2
+        roots = np.roots(
+            [1.0, 4 * k, 4 * k * k + 2 * m - 4 * a * a * p, 4 * k * m - 8 * a * a * q, m * m - 4 * a * a * r]
+        )
+        for s in np.sort(roots[np.abs(roots.imag) < 1e-9 * (1.0 + np.abs(roots))].real):
+            x = o + s * d
+            ring = np.array([x[0], x[1], 0.0]) * (a / math.hypot(x[0], x[1]))
+            if s >= 0.0 and (x - ring) @ d <= 0.0:
+                found.append((float(s), (x - ring) / b))
+        return found[0] if found else None
+    cone = piece.form == "cone"
+    slope, low, high = (a / b, -0.25 * b, 0.75 * b) if cone else (0.0, -b, b)
+
+    def radius(z: float) -> float:
+        return slope * (high - z) if cone else a
+
+    if low < o[2] < high and math.hypot(o[0], o[1]) < radius(float(o[2])):
+        return None
+    # x^2 + y^2 = radius(z)^2
+    r0, r1 = radius(float(o[2])), -slope * d[2]
+    A, B, C = d[0] ** 2 + d[1] ** 2 - r1 * r1, o[0] * d[0] + o[1] * d[1] - r0 * r1, o[0] ** 2 + o[1] ** 2 - r0 * r0
+    roots = np.roots([A, 2.0 * B, C]) if A != 0.0 else (np.array([-0.5 * C / B]) if B != 0.0 else np.zeros(0))
+    for s in roots[np.isreal(roots)].real:
+        x = o + s * d
+        normal = np.array([x[0], x[1], slope * radius(float(x[2]))])
+        if s >= 0.0 and low <= x[2] <= high and normal @ d < 0.0:
+            found.append((float(s), normal / np.linalg.norm(normal)))
+    for z, up in ((low, -1.0), (high, 1.0)):
+        if d[2] * up < 0.0:
+            s = (z - o[2]) / d[2]
+            x = o + s * d
+            if s >= 0.0 and math.hypot(x[0], x[1]) <= radius(z):
+                found.append((float(s), np.array([0.0, 0.0, up])))
+    return min(found, key=lambda met: met[0], default=None)
+
+
 _MEETINGS: dict[str, Callable[[Piece, np.ndarray, np.ndarray, int], Meeting]] = {
     "sphere": _sphere,
     "capsule": _capsule,
@@ -150,4 +201,5 @@ _MEETINGS: dict[str, Callable[[Piece, np.ndarray, np.ndarray, int], Meeting]] = 
     "polygon": _faces,
     "plane": _plane,
     "field": _field,
+    "smooth": _smooth,
 }

@@ -18,6 +18,7 @@ from stickslip.scenes.joints import Joint
 from stickslip.scenes.restitution import curve_of
 from stickslip.scenes.scene import Scene
 from stickslip.scenes.shapes import KINDS, Piece, quaternion_product, rotation_matrix, turn_from_z
+from stickslip.scenes.smooth_shapes import FORMS
 from stickslip.scenes.step import COUNTS
 
 BODY_KINDS = {"static": layout.STATIC, "driven": layout.DRIVEN, "moving": layout.MOVING}
@@ -144,20 +145,24 @@ class _Meshes:
 
 def _box(piece: Piece) -> np.ndarray:
     """Half widths (3,) of a box about the origin of a piece that holds it, in the axes of the piece."""
-    return np.full(3, piece.bound) if piece.mesh is None else np.abs(piece.mesh.vertices).max(axis=0)
+    if piece.kind not in ("hull", "polygon"):
+        return np.full(3, piece.bound)
+    assert piece.mesh is not None
+    return np.asarray(np.abs(piece.mesh.vertices).max(axis=0))
 
 
 def geom_tables(scene: Scene, materials: list[int]) -> tuple[layout.Geoms, layout.Shapes]:
     """Geometries, and their shapes: meshes of hulls and polygons, heights of fields."""
     meshes, heights = _Meshes(), [np.zeros(0)]
     rows: list[tuple[int, int, np.ndarray, tuple[float, ...], list[int], float, np.ndarray]] = []
+    pieces: list[Piece] = []
     shared: dict[int, list[tuple[Piece, list[int]]]] = {}  # bodies of one shape object share its mesh
     for body in scene.bodies:
         if id(body.shape) not in shared:
             entries = []
             for piece in _pieces(body):
                 table = [0] * 6
-                if piece.mesh is not None:
+                if piece.kind in ("hull", "polygon"):
                     table = meshes.add(piece)
                 if piece.heights is not None:
                     table = [sum(map(len, heights)), *piece.heights.shape, 0, 0, 0]
@@ -167,6 +172,7 @@ def geom_tables(scene: Scene, materials: list[int]) -> tuple[layout.Geoms, layou
         for piece, table in shared[id(body.shape)]:
             size: tuple[float, ...] = (*piece.size, float(scene.dim == 2), 0.0)
             pose = np.array([*(piece.offset - body.centre), *piece.turn])
+            pieces.append(piece)
             rows.append((KINDS.index(piece.kind), body.number, pose, size, table, piece.bound, _box(piece)))
     n = len(rows)
     bound = np.array([row[5] for row in rows])
@@ -183,6 +189,8 @@ def geom_tables(scene: Scene, materials: list[int]) -> tuple[layout.Geoms, layou
         bound=bound,
         box=np.array([row[6] for row in rows]).reshape(n, 3),
         material=np.array([materials[row[1]] for row in rows], np.int64),
+        form=np.array([FORMS.index(piece.form) if piece.form else 0 for piece in pieces], np.int64),
+        measure=np.array([piece.measure for piece in pieces], float).reshape(n, 3),
         large=~(bound <= LARGE * middle),
     )
     code = np.zeros((len(KINDS), len(KINDS)), np.int64)

@@ -343,6 +343,16 @@ class _Shapes(Kind):
                     {"vertices": Key(ListOf(_POINT, 3), "corners of a convex polygon [m]", required=True)}
                 ),
                 "box": Table({"size": Key(ListOf(_POSITIVE, 3, 3, _FLAT_BOX), "full edge lengths [m]", required=True)}),
+                "ellipsoid": Table({"radii": Key(ListOf(_POSITIVE, 3, 3), "semi-axes [m]", required=True)}),
+                "cylinder": Table({"radius": radius, "length": Key(_POSITIVE, "along z [m]", required=True)}),
+                "disc": Table({"radius": radius, "length": Key(_POSITIVE, "thickness along z [m]", required=True)}),
+                "cone": Table({"radius": radius, "height": Key(_POSITIVE, "along z [m]", required=True)}),
+                "torus": Table(
+                    {"radius": radius, "tube": Key(_POSITIVE, "radius of the ring's tube [m]", required=True)}
+                ),
+                "rounded-box": Table(
+                    {"size": Key(ListOf(_POSITIVE, 3, 3), "full edge lengths [m]", required=True), "radius": radius}
+                ),
                 "convex-hull": Table({"points": Key(ListOf(_POINT, 4), "[m]", required=True)}),
                 "height-field": Table(
                     {

@@ -35,6 +35,7 @@ from stickslip.scenes.shapes import (
     Sphere,
     require_dimension,
 )
+from stickslip.scenes.smooth_shapes import Cone, Cylinder, Disc, Ellipsoid, RoundedBox, Torus
 
 _SHAPES: dict[str, type[Any]] = {
     "circle": Circle,
@@ -46,6 +47,12 @@ _SHAPES: dict[str, type[Any]] = {
     "box": Box,
     "convex-hull": ConvexHull,
     "height-field": HeightField,
+    "ellipsoid": Ellipsoid,
+    "cylinder": Cylinder,
+    "disc": Disc,
+    "cone": Cone,
+    "torus": Torus,
+    "rounded-box": RoundedBox,
 }
 _MATERIAL = ("friction", "restitution", "restitution_tangential", "friction_impact", "patch", "pressure", "rolling")
 _OF_CLI = ("stepper", "theta", "every")  # options that the command line puts together

@@ -41,6 +41,7 @@ from stickslip.scenes.islands.slips import gap_beyond, slip_beyond, turn_as_one,
 from stickslip.scenes.layout import (
     MOVING,
     ROWS_PER_JOINT,
+    SMOOTH,
     ZERO,
     Active,
     Bodies,
@@ -272,6 +273,9 @@ def activate(
                 more = 0.0
             else:
                 u0, v0 = held, v0 + more
+        elif turning and geoms.kind[contacts.pair[c, 1]] == SMOOTH:
+            more = gap_beyond(bodies.ahead, geoms, contacts, active, n, dt)
+            u0, v0 = u0 + gap_beyond(vel, geoms, contacts, active, n, -dt), v0 + more
         if options.predictive:
             near = least if gap - least <= slop else gap
             floor, reach = (0.0, slop) if widest <= slop else (-max(near, 0.0) / dt, 0.0)
