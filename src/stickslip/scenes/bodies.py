@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -15,6 +15,15 @@ from stickslip.scenes.shapes import Shape, rotation_matrix
 
 COORDINATES = {2: ("x", "y", "angle"), 3: ("x", "y", "z", "qw", "qx", "qy", "qz")}
 VELOCITIES = {2: ("vx", "vy", "omega"), 3: ("vx", "vy", "vz", "wx", "wy", "wz")}
+
+
+class Surface(TypedDict, total=False):
+    """Further keywords of `add_body`, `add_static`, `add_driven` and `set_pair`: see `Material`."""
+
+    friction_impact: Any
+    patch: Any
+    pressure: Any
+    rolling: Any
 
 
 @dataclass(frozen=True)

@@ -433,7 +433,8 @@ class SceneEngine(Engine):
                 self._solve_pyramid(contacts, int(k))
             return float(self.residuals[:count].max(initial=0.0))
         # of islands with joints, or with contacts that resist rolling, the time loop has tried all there is
-        open_islands = [k for k in open_islands if not self._joined(k) and not self._resists(k)]
+        tried = np.array([bool(self._joined(k)) or self._resists(k) for k in open_islands], bool)
+        open_islands = open_islands[~tried]
         for k in open_islands:
             if self._is_first_touch(k):
                 self._begin_by_least_norm(contacts, int(k))

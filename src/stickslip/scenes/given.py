@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from stickslip.checks import require_numbers
 from stickslip.laws.friction import Coulomb, Elliptic, FrictionLaw, LoadIndependent
 from stickslip.laws.restitution import RestitutionCurve
 from stickslip.request import require_one_of
-from stickslip.scenes.bodies import Material
+from stickslip.scenes.bodies import Material, Surface
 from stickslip.scenes.checks import number, vector
 from stickslip.scenes.restitution import checked as checked_curve
 from stickslip.scenes.shapes import Shape
@@ -22,9 +21,11 @@ LEAST_PRINCIPAL = 1e-12
 """Share of the largest principal inertia; below it, rounding of the matrix decides which way a body turns."""
 
 
-def material_of(given: Mapping[str, Any], dim: int, whose: str) -> Material:
+def material_of(
+    friction: Any, restitution: Any, restitution_tangential: Any, surface: Surface, dim: int, whose: str
+) -> Material:
     """The material of a body, or of a pair of bodies; `whose` stands for it in errors."""
-    friction, restitution, e_T = given["friction"], given["restitution"], given["restitution_tangential"]
+    e_T = restitution_tangential
     mu = _friction_of(friction, dim, whose)
     if isinstance(mu, FrictionLaw):
         pass
@@ -37,7 +38,7 @@ def material_of(given: Mapping[str, Any], dim: int, whose: str) -> Material:
         e: Any = checked_curve(restitution, whose)
     else:
         e = None if restitution is None else number(restitution, f"restitution of {whose}", least=0.0, most=1.0)
-    hit = given["friction_impact"]
+    hit = surface.get("friction_impact")
     if hit is not None:
         hit = number(hit, f"friction_impact of {whose}", least=0.0)
         if isinstance(mu, tuple):
@@ -45,11 +46,11 @@ def material_of(given: Mapping[str, Any], dim: int, whose: str) -> Material:
     if e_T is not None:
         e_T = number(e_T, f"restitution_tangential of {whose}", least=0.0, most=1.0)
     patch, rolling = (
-        None if given[key] is None else number(given[key], f"{key} of {whose}", least=0.0)
-        for key in ("patch", "rolling")
+        None if value is None else number(value, f"{key} of {whose}", least=0.0)
+        for key, value in (("patch", surface.get("patch")), ("rolling", surface.get("rolling")))
     )
     _require_resistance(mu, e_T, patch, rolling, dim, whose)
-    pressure = given["pressure"]
+    pressure = surface.get("pressure")
     if pressure is not None:
         require_one_of(f"pressure of {whose}", pressure, PRESSURES)
         if patch is None:

@@ -14,7 +14,7 @@ from stickslip.checks import known_keywords, truth
 from stickslip.debug import debugging
 from stickslip.on_request import service
 from stickslip.request import Checks, Records, RunOptions
-from stickslip.scenes.bodies import COORDINATES, VELOCITIES, Body, Material
+from stickslip.scenes.bodies import COORDINATES, VELOCITIES, Body, Material, Surface
 from stickslip.scenes.checks import number, require_function, turning, unit, vector
 from stickslip.scenes.given import inertia_of, inertia_of_shape, material_of, time_of, two_numbers
 from stickslip.scenes.joints import Force, Joint, Spring, motor_of
@@ -94,15 +94,12 @@ class Scene:
         friction: Any = None,
         restitution: Any = None,
         restitution_tangential: Any = None,
-        friction_impact: Any = None,
-        patch: Any = None,
-        pressure: Any = None,
-        rolling: Any = None,
         name: str | None = None,
+        **surface: Unpack[Surface],
     ) -> Body:
         """Add a body that never moves; position and orientation are those of the shape."""
         label = self._label(shape, name)
-        material = material_of(locals(), self.dim, repr(label))
+        material = material_of(friction, restitution, restitution_tangential, surface, self.dim, repr(label))
         return self._add("static", shape, material, label, position, orientation)
 
     @known_keywords
@@ -118,11 +115,8 @@ class Scene:
         friction: Any = None,
         restitution: Any = None,
         restitution_tangential: Any = None,
-        friction_impact: Any = None,
-        patch: Any = None,
-        pressure: Any = None,
-        rolling: Any = None,
         name: str | None = None,
+        **surface: Unpack[Surface],
     ) -> Body:
         """Add a body whose velocity is prescribed: constant, or a function of time.
 
@@ -140,7 +134,7 @@ class Scene:
                     "give motion=function of t that returns (velocity, angular velocity)."
                 )
         label = self._label(shape, name)
-        material = material_of(locals(), self.dim, repr(label))
+        material = material_of(friction, restitution, restitution_tangential, surface, self.dim, repr(label))
         return self._add(
             "driven", shape, material, label, position, orientation, velocity, angular_velocity, motion=motion
         )
@@ -161,13 +155,10 @@ class Scene:
         friction: Any = None,
         restitution: Any = None,
         restitution_tangential: Any = None,
-        friction_impact: Any = None,
-        patch: Any = None,
-        pressure: Any = None,
-        rolling: Any = None,
         appears: float = -math.inf,
         vanishes: float = math.inf,
         name: str | None = None,
+        **surface: Unpack[Surface],
     ) -> Body:
         """Add a body that moves freely.
 
@@ -197,7 +188,7 @@ class Scene:
         label = self._label(shape, name)
         with np.errstate(all="ignore"):  # sizes that overflow are refused in one line
             weight, tensor, centre = self._mass(shape, mass, density, inertia, centre_of_mass, label)
-        material = material_of(locals(), self.dim, repr(label))
+        material = material_of(friction, restitution, restitution_tangential, surface, self.dim, repr(label))
         life = (time_of(appears, "appears"), time_of(vanishes, "vanishes"))
         if not life[0] < life[1]:
             raise ValueError(f"vanishes must come after appears = {life[0]:g} s, got {life[1]:g} s.")
@@ -289,15 +280,12 @@ class Scene:
         friction: Any = None,
         restitution: Any = None,
         restitution_tangential: Any = None,
-        friction_impact: Any = None,
-        patch: Any = None,
-        pressure: Any = None,
-        rolling: Any = None,
+        **surface: Unpack[Surface],
     ) -> None:
         """Give two bodies laws of their own; what is None stays as their materials say."""
         key = self._pair(a, b)
         both = " and ".join(repr(self.bodies[i].name) for i in key)
-        self.pair_laws[key] = material_of(locals(), self.dim, both)
+        self.pair_laws[key] = material_of(friction, restitution, restitution_tangential, surface, self.dim, both)
 
     def ignore(self, a: Body, b: Body) -> None:
         """Let two bodies pass through one another."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ def _smooth(form: str, measure: tuple[float, ...], bound: float, mesh: Mesh) -> 
     return [Piece("smooth", np.zeros(3), IDENTITY, bound=bound, mesh=mesh, form=form, measure=padded)]
 
 
-def _turned(radii: Sequence[float], heights: Sequence[float]) -> Mesh:
+def _turned(radii: Any, heights: Any) -> Mesh:
     """Mesh of a surface about the z axis through circles of given radii and heights, from below; flat ends."""
     angles = 2.0 * math.pi * np.arange(ROUND) / ROUND
     rings = [

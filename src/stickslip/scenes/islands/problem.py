@@ -205,6 +205,31 @@ def set_arms(contacts: Contacts, c: int, bodies: Bodies, a: int, b: int, active:
 
 
 @kernel
+def take_resistance(materials: Materials, k: int, m: int, active: Active, n: int) -> None:
+    """Give active contact n the resistance to spinning and rolling of materials k and m."""
+    active.patch[n], active.rolling[n] = materials.patch[k, m], materials.rolling[k, m]
+    active.hertz[n] = materials.hertz[k, m] > 0.0
+
+
+@kernel
+def coarse_slop(bodies: Bodies, a: int, b: int, slop: float) -> float:
+    """Gaps that count as closed far from the origin, where coordinates are coarse [m]."""
+    for k in range(3):
+        slop = max(slop, GRAIN * max(abs(bodies.mid[a, k]), abs(bodies.mid[b, k])))
+    return slop
+
+
+@kernel
+def mobility(bodies: Bodies, a: int, b: int, active: Active, n: int, rows: int) -> float:
+    """Mean diagonal of the local matrix of active contact n, over its first rows [1/kg]."""
+    frame, size = active.frame[n], 0.0
+    for k in range(rows):
+        size += side_product(bodies, a, frame, active.arm_a[n], frame, active.arm_a[n], k, k)
+        size += side_product(bodies, b, frame, active.arm_b[n], frame, active.arm_b[n], k, k)
+    return size / rows
+
+
+@kernel
 def restitution_of(materials: Materials, curves: np.ndarray, k: int, m: int, speed: float, mobility: float) -> float:
     """eps_N of a pair of materials at an approach speed [m/s]; mobility: w_N^T M^-1 w_N [1/kg].
 
@@ -236,10 +261,7 @@ def activate(
             continue
         active.contact[n] = c
         set_arms(contacts, c, bodies, a, b, active, n)
-        slop = options.slop
-        if widest > slop:
-            for k in range(3):
-                slop = max(slop, GRAIN * max(abs(bodies.mid[a, k]), abs(bodies.mid[b, k])))
+        slop = options.slop if widest <= options.slop else coarse_slop(bodies, a, b, options.slop)
         frame = active.frame[n]
         tangents(contacts.normal[c], dim == 2, frame)
         v0, _, _ = contact_velocity(active, n, bodies, bodies.free, a, b)
@@ -257,9 +279,7 @@ def activate(
         bias = active.bias[n]
         eps_N, eps_T = (materials.eps_N[k, m], materials.eps_T[k, m]) if options.law == 0 else (0.0, 0.0)
         if materials.curve[k, m] >= 0 and bounces:
-            size = side_product(bodies, a, frame, active.arm_a[n], frame, active.arm_a[n], 0, 0)
-            size += side_product(bodies, b, frame, active.arm_b[n], frame, active.arm_b[n], 0, 0)
-            eps_N = restitution_of(materials, curves, k, m, -u0, size)
+            eps_N = restitution_of(materials, curves, k, m, -u0, mobility(bodies, a, b, active, n, 1))
         p = contacts.impulse[c]
         blow = u0 < 0.0 and gap + dt * u0 <= slop and -u0 > abs(v0 - u0) and p[0] == 0.0 and p[1] == 0.0 and p[2] == 0.0
         if materials.mu_impact[k, m] >= 0.0 and blow:
@@ -288,10 +308,8 @@ def activate(
         else:
             active.impact[n] = u0 < 0.0
             bias[0] = eps_N * u0
-        if active.impact[n] or not options.predictive:
-            bias[1], bias[2] = eps_T * u1, eps_T * u2
-        else:
-            bias[1], bias[2] = 0.0, 0.0
+        struck = active.impact[n] or not options.predictive
+        bias[1], bias[2] = (eps_T * u1, eps_T * u2) if struck else (0.0, 0.0)
         active.gap[n] = gap
         active.mu[n] = mu
         active.turning[n] = turning
@@ -299,16 +317,10 @@ def activate(
         beyond[0], beyond[1], beyond[2] = more, 0.0, 0.0
         if turning and mu > 0.0:
             beyond[1], beyond[2] = slip_beyond(bodies.ahead, geoms, contacts, active, n, dt)
-            bias[1] += beyond[1]
-            bias[2] += beyond[2]
-        active.patch[n], active.rolling[n] = materials.patch[k, m], materials.rolling[k, m]
-        active.hertz[n] = materials.hertz[k, m] > 0.0
+            bias[1], bias[2] = bias[1] + beyond[1], bias[2] + beyond[2]
+        take_resistance(materials, k, m, active, n)
         last_impulse(contacts, active, n, dim)
-        size = 0.0
-        for k in range(dim):
-            size += side_product(bodies, a, frame, active.arm_a[n], frame, active.arm_a[n], k, k)
-            size += side_product(bodies, b, frame, active.arm_b[n], frame, active.arm_b[n], k, k)
-        active.mobility[n] = size / dim
+        active.mobility[n] = mobility(bodies, a, b, active, n, dim)
         n += 1
     return n
 
