@@ -120,6 +120,12 @@ from stickslip.scenes.shapes import HalfSpace as HalfSpace
 from stickslip.scenes.shapes import HeightField as HeightField
 from stickslip.scenes.shapes import Polygon as Polygon
 from stickslip.scenes.shapes import Sphere as Sphere
+from stickslip.scenes.smooth_shapes import Cone as Cone
+from stickslip.scenes.smooth_shapes import Cylinder as Cylinder
+from stickslip.scenes.smooth_shapes import Disc as Disc
+from stickslip.scenes.smooth_shapes import Ellipsoid as Ellipsoid
+from stickslip.scenes.smooth_shapes import RoundedBox as RoundedBox
+from stickslip.scenes.smooth_shapes import Torus as Torus
 from stickslip.sets import Sgn as Sgn
 from stickslip.sets import Upr as Upr
 from stickslip.trajectory import Trajectory as Trajectory

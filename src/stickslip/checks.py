@@ -8,6 +8,7 @@ import functools
 import inspect
 import math
 import re
+import typing
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ParamSpec, TypeVar
@@ -205,7 +206,11 @@ def known_keywords(function: Callable[_Arguments, _Result]) -> Callable[_Argumen
 
     @functools.cache
     def known() -> tuple[str, ...]:
-        return tuple(name for name in inspect.signature(function).parameters if name != "self")
+        found = inspect.signature(function).parameters.values()
+        own = [each.name for each in found if each.name != "self" and each.kind is not each.VAR_KEYWORD]
+        groups = [each.name for each in found if each.kind is each.VAR_KEYWORD]
+        hints = typing.get_type_hints(function, include_extras=True) if groups else {}
+        return (*own, *(key for name in groups for key in typing.get_args(hints[name])[0].__annotations__))
 
     @functools.wraps(function)
     def with_known(*args: _Arguments.args, **options: _Arguments.kwargs) -> _Result:

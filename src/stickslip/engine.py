@@ -237,6 +237,10 @@ class Engine(Protocol):
         """A body or a joint (`kind`) of a scene, to be read and driven between steps."""
         raise ValueError(f"{kind} is for scenes; a mechanism is changed by its `params`.")
 
+    def ray(self, origin: Any, direction: Any, length: Any, ignore: Any) -> Any:
+        """What a ray meets first in a scene, see `Simulator.ray`."""
+        raise ValueError("ray is for scenes; a mechanism has no shapes.")
+
     def measure(self, state: Any, t: Array, q: Array, u: Array) -> Measured:
         """Gaps and energies of states of this run."""
         ...
@@ -275,6 +279,10 @@ class Engine(Protocol):
     def events(self) -> Any:
         """The table of events so far, of an engine that keeps one; else None."""
         return None
+
+    def contact_log(self) -> tuple[Any, Any]:
+        """Tables of contact points and joint reactions of all records, of an engine that keeps them; else None."""
+        return None, None
 
     def arrays(self, state: Any) -> dict[str, np.ndarray]:
         """Copies of all that changes during a run, for a checkpoint: the state, and what the engine keeps besides."""

@@ -32,15 +32,20 @@ class Records:
         the same, bit for bit.  Starts anew where there is nothing to go on with, and returns a finished run as it is;
         `attributes["resumed"]` of the trajectory says which, and from which t.  A finished one goes on to a later
         t_end, but for "event-driven" and "adaptive", which divide the whole run.
+    contacts : keep the contact points and joint reactions of every record of a scene, for `Trajectory.contacts` and
+        `Trajectory.reactions`.  They stay in memory: files do not keep them, and `resume` is refused beside it.
     """
 
     every: int = 1
     out: str | Path | None = None
     overwrite: bool = False
     resume: bool = False
+    contacts: bool = False
 
     def __post_init__(self) -> None:
         whole_number(self.every, "every")
+        if self.contacts and self.resume:
+            raise ValueError("contacts=True must not be given with resume=True: files do not keep contact points.")
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,7 @@ class RunOptions(TypedDict, total=False):
     out: str | Path | None
     overwrite: bool
     resume: bool
+    contacts: bool
     penetration_tol: float | None
     on_failure: str
     time_limit: float | None

@@ -368,6 +368,8 @@ class Store:
         )
         notes = self.run.engine.notes()
         trajectory = replace(trajectory, event_table=self.run.engine.events()).with_attributes(**notes)
+        contacts, reactions = self.run.engine.contact_log()
+        trajectory = replace(trajectory, contact_table=contacts, reaction_table=reactions)
         if self.writer is not None:
             self.writer.list_events(trajectory.event_table)
             self.writer.note(notes)

@@ -14,7 +14,8 @@ from stickslip.checks import real_number, whole_number
 from stickslip.debug import bar_wanted
 from stickslip.jit.cpu import COMPILER
 from stickslip.jit.sources import sources_hash
-from stickslip.laws.friction import FrictionCurve
+from stickslip.laws import ImpactLaw, Newton, Poisson, Stronge, law_from
+from stickslip.laws.friction import FrictionCurve, FrictionLaw
 from stickslip.mechanisms.steppers.moreau_jean import MoreauJean
 from stickslip.mechanisms.steppers.moreau_midpoint import MoreauMidpoint
 from stickslip.mechanisms.system import CONTACT
@@ -23,10 +24,12 @@ from stickslip.run.compiling import announced
 from stickslip.run.driver import Run, drive
 from stickslip.run.options import chosen_stepper, number_of_steps
 from stickslip.scenes.as_one import turn_as_one
+from stickslip.scenes.collision.pairs import refuse_unknown_pairs
 from stickslip.scenes.engine import SceneEngine, SceneState, arrays_in
 from stickslip.scenes.friction import engine_class
 from stickslip.scenes.scene import Scene
 from stickslip.scenes.start import allow_joints, check_start, consistent_velocities, hold_at_first_contact, place
+from stickslip.scenes.touching import ContactLog
 from stickslip.trajectory import FORCES, MOTORS, Trajectory
 
 RULES = ("predictive", "gs05")
@@ -52,6 +55,7 @@ def prepare_run(
     stepper: Any = "moreau-midpoint",
     rule: Any = "predictive",
     cone: Any = "circular",
+    law: Any = "newton",
     tol: Any = 1e-10,
     t0: Any = 0.0,
     threads: Any = 1,
@@ -76,13 +80,17 @@ def prepare_run(
     method, theta, implicit = _theta(stepper)
     if not any(body.kind == "moving" for body in scene.bodies):
         raise ValueError(f"scene {scene.name!r} must have a body that moves; use add_body.")
+    _require_resistance(scene, rule, cone)
+    refuse_unknown_pairs(scene)
+    chosen, number = _law(scene, law, rule, cone)
     engine = engine_class(scene)(
         scene, float(dt), theta, implicit, rule == "predictive", tolerance, _edges(scene, cone),
-        checked.on_failure == "continue", int(threads),
+        checked.on_failure == "continue", int(threads), number,
     )  # fmt: skip
     if overlap == "keep":  # what the user lets be is not pushed apart
         engine.options = engine.options._replace(sink=0.0)
     depth = PENETRATION_TOLERANCE if checked.penetration_tol is None else checked.penetration_tol
+    engine.log = ContactLog() if kept.contacts else None
     engine.t0, engine.overlap, engine.penetration_tol = start, overlap, real_number(depth, "penetration_tol")
     engine.start_driven(start)
     if q0 is not None or u0 is not None:
@@ -111,7 +119,7 @@ def prepare_run(
         }
 
     def notes() -> dict[str, str]:
-        return {"law": "newton", "solver_options": f"tol={tolerance:g}"}
+        return {"law": chosen.name, "solver_options": f"tol={tolerance:g}"}
 
     return Run(
         SceneLabels.of(scene), engine, state, method, "auto", tolerance, steps, kept, q, u, first_impacts, identity,
@@ -148,7 +156,7 @@ def _frictions(scene: Scene) -> str:
         if isinstance(law, FrictionCurve) and law.by_function:
             code = getattr(law.curve, "py_func", law.curve).__code__
             law = (code.co_name, code.co_code, code.co_names, [x for x in code.co_consts if not hasattr(x, "co_code")])
-        digest.update(repr(law).encode())
+        digest.update(repr((law, material.restitution)).encode())
     return digest.hexdigest()
 
 
@@ -161,6 +169,43 @@ def _edges(scene: Scene, cone: Any) -> int:
     if scene.joints:
         raise ValueError("cone must be 'circular' in a scene with joints; pyramids are for contacts alone.")
     return int(cone) if scene.dim == 3 else 0
+
+
+def _law(scene: Scene, value: Any, rule: str, cone: Any) -> tuple[ImpactLaw, int]:
+    """The impact law of a run, and its number in `Options.law`."""
+    law = law_from(value)
+    known = [Newton(), Stronge(), Poisson(model="integrated")]
+    if law not in known:
+        raise ValueError(
+            "law of a scene must be 'newton', 'stronge' or 'poisson-integrated', whose coefficients are those of the "
+            f"bodies, got {value!r}."
+        )
+    number = known.index(law)
+    if number == 0:
+        return law, 0
+    if scene.joints:
+        raise ValueError(f"law of a scene with joints must be 'newton', got {law.name!r}: it strikes free bodies.")
+    if rule != "predictive" or cone != "circular":
+        raise ValueError(f"law {law.name!r} of a scene needs rule='predictive' and cone='circular'.")
+    materials = [*(body.material for body in scene.bodies), *scene.pair_laws.values()]
+    if any(material.restitution_tangential for material in materials):
+        raise ValueError(f"restitution_tangential must be 0 under the law {law.name!r}: it belongs to Newton's.")
+    return law, number
+
+
+def _require_resistance(scene: Scene, rule: str, cone: Any) -> None:
+    """Raise ValueError where contacts resist rolling or spinning beside what does not go with it."""
+    materials = [*(body.material for body in scene.bodies), *scene.pair_laws.values()]
+    if not any(material.resists for material in materials):
+        return
+    if scene.joints:
+        raise ValueError("rolling and patch of a body must be 0 in a scene with joints: islands with joints lack them.")
+    if rule != "predictive" or cone != "circular":
+        raise ValueError("rolling and patch of a body need rule='predictive' and cone='circular'.")
+    if any(isinstance(material.friction, FrictionLaw | tuple) for material in materials):
+        raise ValueError("rolling and patch of a body need friction coefficients that are numbers in the whole scene.")
+    if any(material.patch for material in materials) and any(m.restitution_tangential for m in materials):
+        raise ValueError("patch of a body must be 0 in a scene with restitution_tangential.")
 
 
 def _theta(value: Any) -> tuple[MoreauMidpoint | MoreauJean, float, bool]:

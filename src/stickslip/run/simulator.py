@@ -28,6 +28,7 @@ from stickslip.run.progress import progress_bar
 from stickslip.run.records import Store
 from stickslip.scenario import as_scenario
 from stickslip.scenes.handles import BodyHandle, JointHandle
+from stickslip.scenes.rays import Hit
 from stickslip.trajectory import STATE_NAMES, Certificate, ContactTable, Trajectory
 
 PENDING = 256
@@ -249,6 +250,16 @@ class Simulator:
         if columns["state"].dtype.kind == "i":
             columns["state"] = np.array(STATE_NAMES, dtype=str)[columns["state"]]
         return ContactTable(columns)
+
+    def ray(self, origin: Any, direction: Any, length: float | None = None, ignore: Any = ()) -> Hit | None:
+        """What a ray from `origin` along `direction` meets first in a scene: body, point, normal, distance; or None.
+
+        length : how far it goes [m]; None: without end.
+        ignore : bodies that it passes through, by name, number or the `Body` itself; those that hold the origin do not
+            count in any case.
+        """
+        found: Hit | None = self._run.engine.ray(origin, direction, length, ignore)
+        return found
 
     def trajectory(self) -> Trajectory:
         """What was recorded since the start, or since the last `set_state`, with its certificate."""

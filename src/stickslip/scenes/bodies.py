@@ -5,15 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
 from stickslip.laws.friction import FrictionLaw
-from stickslip.scenes.shapes import Shape
+from stickslip.laws.restitution import RestitutionCurve
+from stickslip.scenes.shapes import Shape, rotation_matrix
 
 COORDINATES = {2: ("x", "y", "angle"), 3: ("x", "y", "z", "qw", "qx", "qy", "qz")}
 VELOCITIES = {2: ("vx", "vy", "omega"), 3: ("vx", "vy", "vz", "wx", "wy", "wz")}
+
+
+class Surface(TypedDict, total=False):
+    """Further keywords of `add_body`, `add_static`, `add_driven` and `set_pair`: see `Material`."""
+
+    friction_impact: Any
+    patch: Any
+    pressure: Any
+    rolling: Any
 
 
 @dataclass(frozen=True)
@@ -21,11 +31,24 @@ class Material:
     """Surface of a body; None takes the partner's value (0 where both are None).
 
     friction : mu, or (mu_1, mu_2) of elliptic friction along the body's own x axis and across it, or a law of slip.
+    restitution : eps_N, or a curve over the approach speed.
+    friction_impact : mu in impacts; None: that of sliding.
+    patch, pressure : radius of the disc of contact [m], which resists spinning; "constant" or "hertz" pressure on it.
+    rolling : arm rho of the rolling resistance [m].
     """
 
     friction: float | tuple[float, float] | FrictionLaw | None = None
-    restitution: float | None = None
+    restitution: float | RestitutionCurve | None = None
     restitution_tangential: float | None = None
+    friction_impact: float | None = None
+    patch: float | None = None
+    pressure: str | None = None
+    rolling: float | None = None
+
+    @property
+    def resists(self) -> bool:
+        """Whether the surface resists rolling or spinning."""
+        return bool(self.patch or self.rolling)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +102,40 @@ class Body:
         """Velocities of the centre of mass, (n, dim) [m/s]."""
         return self._columns(trajectory.u, 0, self.dim, len(VELOCITIES[self.dim]))
 
+    def momentum(self, trajectory: Any) -> np.ndarray:
+        """Momenta m v, (n, dim) [N s]."""
+        self._require_mass()
+        return np.asarray(self.mass * self.velocities(trajectory))
+
+    def angular_momentum(self, trajectory: Any) -> np.ndarray:
+        """Angular momenta about the centre of mass [N m s], (n,) in the plane, (n, 3) in world axes in space."""
+        self._require_mass()
+        found = angular_momenta(self, self.turning(trajectory), self.spin(trajectory).reshape(len(trajectory.t), -1))
+        return found[:, 0] if self.dim == 2 else found
+
+    def kinetic_energy(self, trajectory: Any) -> np.ndarray:
+        """Kinetic energies, (n,) [J]."""
+        v, w = self.velocities(trajectory), self.spin(trajectory).reshape(len(trajectory.t), -1)
+        L = self.angular_momentum(trajectory).reshape(len(trajectory.t), -1)
+        return np.asarray(0.5 * (self.mass * (v * v).sum(axis=1) + (w * L).sum(axis=1)))
+
+    def _require_mass(self) -> None:
+        if self.kind != "moving":
+            raise ValueError(f"body must move freely to have momentum, got {self.name!r} ({self.kind}).")
+
     def spin(self, trajectory: Any) -> np.ndarray:
         """Angular velocities, (n,) in the plane, (n, 3) in world axes in space [rad/s]."""
         if self.dim == 2:
             return self._columns(trajectory.u, 2, 1, 3)[:, 0]
         return self._columns(trajectory.u, 3, 3, 6)
+
+
+def angular_momenta(body: Body, turning: np.ndarray, spin: np.ndarray) -> np.ndarray:
+    """Angular momenta R J R^T omega of a body about its centre of mass [N m s].
+
+    turning : (n, 4) quaternions in space; spin : (n, 3), or (n, 1) in the plane [rad/s].
+    """
+    if body.dim == 2:
+        return np.asarray(body.inertia[2, 2] * spin)
+    R = np.array([rotation_matrix(q) for q in turning])
+    return np.asarray(np.einsum("nij,jk,nlk,nl->ni", R, body.inertia, R, spin))

@@ -22,7 +22,7 @@ from stickslip.cost import require_memory
 from stickslip.debug import say
 from stickslip.engine import Block, Engine, Measured, OutOfTime, Seen, State, beyond_bounds
 from stickslip.jit.parallel import team
-from stickslip.scenes import handles, layout, reasons, step, touching
+from stickslip.scenes import handles, layout, rays, reasons, restitution, step, touching
 from stickslip.scenes import tables as tables
 from stickslip.scenes.bounds import SceneBounds
 from stickslip.scenes.checks import called, motion_at, turning, vector
@@ -53,6 +53,7 @@ from stickslip.scenes.islands.trees import solve_joined_again
 from stickslip.scenes.parts import Diary, Island, Problems, Records, Search, Span, Touching, World
 from stickslip.scenes.scene import Scene
 from stickslip.scenes.start import appearances, check_appearing
+from stickslip.scenes.touching import ContactLog
 from stickslip.trajectory import FORCES
 
 SWEEPS = 300
@@ -130,8 +131,9 @@ class SceneEngine(Engine):
         edges: int,
         go_on: bool,
         threads: int,
+        law: int = 0,
     ) -> None:
-        materials, material_of = tables.material_tables(scene)
+        materials, material_of, curves = tables.material_tables(scene)
         self.scene, self.materials, self.threads, self.go_on = scene, materials, threads, go_on
         self.bodies = tables.body_table(scene)
         self.geoms, self.shapes = tables.geom_tables(scene, material_of)
@@ -152,6 +154,8 @@ class SceneEngine(Engine):
             edges,
             go_on,
             SINK if predictive else 0.0,
+            law,
+            any(material.resists for material in (*(b.material for b in scene.bodies), *scene.pair_laws.values())),
         )
         n = len(scene.bodies)
         keys = sorted(min(i, j) * n + max(i, j) for i, j in scene.ignored)
@@ -166,6 +170,7 @@ class SceneEngine(Engine):
         self.constant = self.bodies.wrench.copy()  # forces and torques of the scene that are numbers
         self.narrow = tables.narrow_room(self.geoms)
         link_pairs(self.shapes, self.geoms, self.narrow)
+        self.shapes = self.shapes._replace(curves=restitution.addresses(curves))
         self.counts = tables.counters()
         self.parent, self.label, self.head = (np.full(n, -1, np.int64) for _ in range(3))
         self.rows = np.zeros(0 if self.joints is None else len(self.joints.row), np.int64)
@@ -174,6 +179,7 @@ class SceneEngine(Engine):
         self.t0, self.overlap, self.penetration_tol = 0.0, "keep", 0.0
         self.appearing: dict[int, np.ndarray] = {}  # numbers of the bodies by the step in which they appear
         self._once: Any = None  # block, contacts and arguments of `march_once`
+        self.log: ContactLog | None = None  # contact points of every record, where they are asked for
 
     # -- room ----------------------------------------------------------------------------------------------------------
 
@@ -231,12 +237,16 @@ class SceneEngine(Engine):
                     return reasons.CANNOT_APPEAR
             until = min((k for k in self.appearing if k > state.step), default=target)
             left = min(target, until, state.step + 1 if self.called else target) - state.step
+            if self.log is not None:  # a march ends where a record is due
+                left = min(left, block.every - state.step % block.every)
             if self.deadline < math.inf:  # steps in contact take far longer than those of a flight
                 left = min(left, STEPS_BETWEEN_LOOKS)
                 if time.perf_counter() > self.deadline:
                     return step.DONE
             self._apply_functions(state)
             code = self._helped(state, block, self._call(state, left, block, False))
+            if self.log is not None and code == step.DONE and state.step % block.every == 0 < state.step:
+                self.log.take(self, state)
             if code not in (step.DONE, step.NO_ROOM) or state.step >= target:
                 return code
 
@@ -275,6 +285,12 @@ class SceneEngine(Engine):
 
     def contact_columns(self, state: SceneState, before: np.ndarray | None) -> dict[str, np.ndarray]:
         return touching.contact_columns(self, state.step > 0)
+
+    def ray(self, origin: Any, direction: Any, length: Any, ignore: Any) -> Any:
+        return rays.cast(self, origin, direction, length, ignore)
+
+    def contact_log(self) -> tuple[Any, Any]:
+        return (None, None) if self.log is None else self.log.tables()
 
     def handle(self, kind: str, which: Any) -> Any:
         return handles.joint_handle(self, which) if kind == "joint" else handles.body_handle(self, which)
@@ -416,7 +432,9 @@ class SceneEngine(Engine):
             for k in open_islands:
                 self._solve_pyramid(contacts, int(k))
             return float(self.residuals[:count].max(initial=0.0))
-        open_islands = open_islands[~self._joined(open_islands)]  # of the others the time loop has tried all there is
+        # of islands with joints, or with contacts that resist rolling, the time loop has tried all there is
+        tried = np.array([bool(self._joined(k)) or self._resists(k) for k in open_islands], bool)
+        open_islands = open_islands[~tried]
         for k in open_islands:
             if self._is_first_touch(k):
                 self._begin_by_least_norm(contacts, int(k))
@@ -446,6 +464,11 @@ class SceneEngine(Engine):
     def _joined(self, k: Any) -> Any:
         """Whether an island has joints; k: its number, or many."""
         return self.row_begins[k + 1] > self.row_begins[k]
+
+    def _resists(self, k: Any) -> bool:
+        """Whether a contact of an island resists rolling or spinning."""
+        active = self.active[self.order[self.begins[k] : self.begins[k + 1]]]
+        return bool(np.any(active.patch > 0.0) or np.any(active.rolling > 0.0))
 
     def _unknowns(self, k: Any) -> int:
         """Unknowns of an island without joints."""
@@ -552,7 +575,11 @@ class SceneEngine(Engine):
         try:
             if not self._solve(contacts) <= self.options.tol and self.options.edges == 0:
                 for k in range(int(self.counts[step.ISLANDS])):
-                    if not self._solved(k) and self.begins[k + 1] - self.begins[k] <= HARD_CONTACTS:
+                    if (
+                        not self._solved(k)
+                        and not self._resists(k)
+                        and self.begins[k + 1] - self.begins[k] <= HARD_CONTACTS
+                    ):
                         self._solve_hard(contacts, k)
         except (ArithmeticError, ValueError, np.linalg.LinAlgError):
             # A method that cannot work on this problem: the step has failed, and what was computed before is kept.

@@ -9,15 +9,23 @@ import numpy as np
 
 from stickslip.checks import require_numbers
 from stickslip.laws.friction import Coulomb, Elliptic, FrictionLaw, LoadIndependent
-from stickslip.scenes.bodies import Material
+from stickslip.laws.restitution import RestitutionCurve
+from stickslip.request import require_one_of
+from stickslip.scenes.bodies import Material, Surface
 from stickslip.scenes.checks import number, vector
+from stickslip.scenes.restitution import checked as checked_curve
 from stickslip.scenes.shapes import Shape
 
+PRESSURES = ("constant", "hertz")
 LEAST_PRINCIPAL = 1e-12
 """Share of the largest principal inertia; below it, rounding of the matrix decides which way a body turns."""
 
 
-def material_of(friction: Any, restitution: Any, restitution_tangential: Any, dim: int, whose: str) -> Material:
+def material_of(
+    friction: Any, restitution: Any, restitution_tangential: Any, surface: Surface, dim: int, whose: str
+) -> Material:
+    """The material of a body, or of a pair of bodies; `whose` stands for it in errors."""
+    e_T = restitution_tangential
     mu = _friction_of(friction, dim, whose)
     if isinstance(mu, FrictionLaw):
         pass
@@ -26,11 +34,40 @@ def material_of(friction: Any, restitution: Any, restitution_tangential: Any, di
         mu = tuple(number(float(x), f"friction[{k}] of {whose} (elliptic)", positive=True) for k, x in enumerate(axes))
     elif mu is not None:
         mu = number(mu, f"friction of {whose}", least=0.0)
-    e = None if restitution is None else number(restitution, f"restitution of {whose}", least=0.0, most=1.0)
-    e_T = restitution_tangential
+    if isinstance(restitution, RestitutionCurve):
+        e: Any = checked_curve(restitution, whose)
+    else:
+        e = None if restitution is None else number(restitution, f"restitution of {whose}", least=0.0, most=1.0)
+    hit = surface.get("friction_impact")
+    if hit is not None:
+        hit = number(hit, f"friction_impact of {whose}", least=0.0)
+        if isinstance(mu, tuple):
+            raise ValueError(f"friction_impact of {whose} must not be given with elliptic friction.")
     if e_T is not None:
         e_T = number(e_T, f"restitution_tangential of {whose}", least=0.0, most=1.0)
-    return Material(mu, e, e_T)
+    patch, rolling = (
+        None if value is None else number(value, f"{key} of {whose}", least=0.0)
+        for key, value in (("patch", surface.get("patch")), ("rolling", surface.get("rolling")))
+    )
+    _require_resistance(mu, e_T, patch, rolling, dim, whose)
+    pressure = surface.get("pressure")
+    if pressure is not None:
+        require_one_of(f"pressure of {whose}", pressure, PRESSURES)
+        if patch is None:
+            raise ValueError(f"pressure of {whose} must come with patch=, the radius of the disc that it acts on [m].")
+    return Material(mu, e, e_T, hit, patch, pressure, rolling)
+
+
+def _require_resistance(mu: Any, e_T: Any, patch: Any, rolling: Any, dim: int, whose: str) -> None:
+    """Raise ValueError where resistance to spinning or rolling is asked for beside what does not go with it."""
+    if patch and dim == 2:
+        raise ValueError(f"patch of {whose} must not be given in the plane: nothing spins about a normal there.")
+    if (patch or rolling) and isinstance(mu, tuple):
+        raise ValueError(f"patch and rolling of {whose} must not be given with elliptic friction.")
+    if (patch or rolling) and isinstance(mu, FrictionLaw):
+        raise ValueError(f"patch and rolling of {whose} must not be given with a friction law that depends on slip.")
+    if patch and e_T:
+        raise ValueError(f"patch of {whose} must not be given with restitution_tangential.")
 
 
 def _friction_of(friction: Any, dim: int, whose: str) -> Any:

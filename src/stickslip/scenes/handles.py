@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stickslip.checks import unknown_name
-from stickslip.scenes.bodies import Body
+from stickslip.scenes.bodies import Body, angular_momenta
 from stickslip.scenes.checks import number, turning, vector
 from stickslip.scenes.islands.joint_rows import (
     DAMPING,
@@ -60,6 +60,28 @@ class BodyHandle:
         return float(w[2]) if self._body.dim == 2 else w.copy()
 
     @property
+    def momentum(self) -> np.ndarray:
+        """Momentum m v, (dim,) [N s]; of a body that does not move freely there is none."""
+        self._require_moving("to have momentum")
+        return np.asarray(self._body.mass * self.velocity)
+
+    @property
+    def angular_momentum(self) -> Any:
+        """Angular momentum about the centre of mass [N m s], (3,) in world axes in space."""
+        self._require_moving("to have angular momentum")
+        spin = angular_momenta(self._body, np.atleast_2d(self.orientation), np.atleast_2d(self.angular_velocity))[0]
+        return float(spin[0]) if self._body.dim == 2 else spin
+
+    @property
+    def energy(self) -> tuple[float, float]:
+        """Kinetic energy, and potential energy in gravity, 0 at the origin [J]."""
+        self._require_moving("to have energy")
+        spin = np.atleast_1d(self.angular_velocity) @ np.atleast_1d(self.angular_momentum)
+        kinetic = 0.5 * float(self.momentum @ self.velocity + spin)
+        gravity = self._engine.options.gravity[: self._body.dim]
+        return kinetic, -self._body.mass * float(gravity @ self.position)
+
+    @property
     def force(self) -> np.ndarray:
         """Force at the centre of mass in world axes [N], beside those of the scene; it stays until it is set anew."""
         return self._engine.pushes[self._body.number, : self._body.dim].copy()
@@ -83,9 +105,9 @@ class BodyHandle:
         first = 3 if dim == 3 else 5
         self._engine.push(self._body.number, slice(first, 6), turning(value, f"torque on {self.name!r}", dim))
 
-    def _require_moving(self) -> None:
+    def _require_moving(self, what: str = "to feel a force") -> None:
         if self._body.kind != "moving":
-            raise ValueError(f"body must move freely to feel a force, got {self.name!r} ({self._body.kind}).")
+            raise ValueError(f"body must move freely {what}, got {self.name!r} ({self._body.kind}).")
 
     def __repr__(self) -> str:
         return f"<body {self.name!r} at {self.position}, velocity {self.velocity}>"

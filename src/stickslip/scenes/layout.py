@@ -14,8 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 STATIC, DRIVEN, MOVING = 0, 1, 2
-SPHERE, CAPSULE, HULL, POLYGON, PLANE, FIELD = range(6)
-"""Kinds of geometry; PLANE is a half-space or half-plane, FIELD a height field.  Pairs are ordered by kind."""
+SPHERE, CAPSULE, HULL, POLYGON, PLANE, FIELD, SMOOTH = range(7)
+"""Kinds of geometry; PLANE is a half-space or half-plane, FIELD a height field, SMOOTH a curved form.
+
+Pairs are ordered by kind.
+"""
 
 MAX_POINTS = 8  # contact points of one pair
 ZERO: Any = np.int64(0)  # where counting begins: a literal 0 passed on would compile the callee twice
@@ -65,6 +68,8 @@ GEOM = np.dtype(
         ("bound", float),  # (g,) radius of a sphere about the geometry's origin; inf for planes and fields
         ("box", float, (3,)),  # (g, 3) half widths of a box about the origin, in its axes, that holds the geometry
         ("material", np.int64),  # (g,)
+        ("form", np.int64),  # (g,) of curved forms, see `collision.smooth`
+        ("measure", float, (3,)),  # (g, 3) their sizes [m]
         ("large", np.bool_),  # (g,) bool: tested against all others, outside the grid
         ("world", float, (7,)),  # (g, 7) pose at the midpoint
     ],
@@ -80,6 +85,11 @@ MATERIAL = np.dtype(
         ("axes_of", np.int64),  # 0: circular; 1, 2: tangents follow the x axis of the first or second body
         ("eps_N", float),
         ("eps_T", float),
+        ("curve", np.int64),  # number of eps_N as a function of the approach, in `Shapes.curves`; -1: a number
+        ("mu_impact", float),  # friction in impacts; negative: that of sliding
+        ("patch", float),  # radius of the contact patch, which resists spinning [m]; 0: a point
+        ("hertz", float),  # 1: the patch has Hertz' pressure, 0: constant pressure
+        ("rolling", float),  # arm of the rolling resistance [m]
     ],
     align=True,
 )
@@ -133,6 +143,11 @@ CONTACT = np.dtype(
         ("gap", float),  # (N,)
         ("impulse", float, (3,)),  # (N, 3) world vector on b, for the next step's start
         ("local", float, (3,)),  # (N, 3) `point` in the axes of the body that moves
+        ("turned", float, (3,)),  # (N, 3) spin and rolling impulse on b, world vector [N m s], for the next step
+        ("hit", float, (3,)),  # (N, 3) impulse of the impacts of `blows` on b, world vector [N s]
+        ("prior", float, (3,)),  # (N, 3) velocity before the first of them, in the frame
+        ("after", float, (3,)),  # (N, 3) velocity after the last of them
+        ("work", float),  # (N,) their work [J]
     ],
     align=True,
 )
@@ -174,6 +189,10 @@ ACTIVE = np.dtype(
         ("turning", np.bool_),  # (N,) bool: slip over the step differs from that at the midpoint
         ("beyond", float, (3,)),  # (N, 3) velocity over the step less that at the midpoint, which is in the bias
         ("island", np.int64),  # (N,)
+        ("patch", float),  # (N,) and following: as in MATERIAL
+        ("hertz", np.bool_),
+        ("rolling", float),
+        ("turn", float, (3,)),  # (N, 3) impulses about n, t_1, t_2 [N m s]
     ],
     align=True,
 )
@@ -254,6 +273,8 @@ class Options(NamedTuple):
     edges: int  # of the pyramid that stands for the friction cone in space; 0: the circular cone
     go_on: bool  # carry on with a step that is not solved
     sink: float  # of a body's radius: contacts deeper than that are pushed apart; 0: none are
+    law: int = 0  # of impacts: Newton's, Stronge's (1) or Poisson's (2), the last two one after the other, `blows`
+    resisting: bool = False  # contacts of the scene resist rolling or spinning
 
 
 class Shapes(NamedTuple):
@@ -262,6 +283,7 @@ class Shapes(NamedTuple):
     hulls: Hulls  # in the plane: polygons
     heights: np.ndarray  # (h,) of height fields [m]; `Geoms.table` has first height, rows, columns, `extent` spacings
     code: np.ndarray  # (kinds, kinds) addresses of the functions of `narrow_pairs`; 0: no pair of the scene needs it
+    curves: np.ndarray  # addresses of the functions of `restitution`, see `MATERIAL`
 
 
 class Book(NamedTuple):

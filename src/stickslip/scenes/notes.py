@@ -9,7 +9,9 @@ import numpy as np
 
 from stickslip.codes import MAX_PENETRATION
 from stickslip.jit import entry, kernel
+from stickslip.scenes.blows import tangential_size
 from stickslip.scenes.islands.problem import contact_velocity, world_impulse
+from stickslip.scenes.islands.rolling import resists, turn_in_world, turn_work
 from stickslip.scenes.islands.slips import gap_beyond
 from stickslip.scenes.layout import MOVING, Active, Bodies, Book, Contacts, Geoms, Options
 from stickslip.scenes.parts import ACTIVE, LAST_SPEED, POINTS, Diary, Records
@@ -45,6 +47,8 @@ def note_gaps(contacts: Contacts, points: int, diary: Diary) -> None:
         p = contacts.impulse[c]
         book.loaded[c] = p[0] != 0.0 or p[1] != 0.0 or p[2] != 0.0
         p[0], p[1], p[2] = 0.0, 0.0, 0.0
+        turned = contacts.turned[c]
+        turned[0], turned[1], turned[2] = 0.0, 0.0, 0.0
 
 
 @kernel
@@ -82,6 +86,27 @@ def note_bodies(
 
 
 @kernel
+def was_hit(contacts: Contacts, c: int) -> bool:
+    """Whether point c has had an impact of `blows` in this step."""
+    return contacts.hit[c, 0] != 0.0 or contacts.hit[c, 1] != 0.0 or contacts.hit[c, 2] != 0.0
+
+
+@kernel
+def note_blows(contacts: Contacts, points: int, dim: int, diary: Diary, t_end: float) -> float:
+    """Write down the impacts that were done one after the other; returns their work [J]."""
+    work, book = 0.0, diary.book
+    for c in range(points):
+        if was_hit(contacts, c):
+            impulse = tangential_size(contacts.hit[c], contacts.normal[c])
+            u = contacts.after[c]
+            if book.counts[0] < book.events.shape[0]:
+                note_impact(book, contacts.prior[c], (u[0], u[1], u[2]), impulse, dim)
+            note_bodies(book, diary.channel, contacts.a[c], contacts.b[c], IMPACT, impulse, t_end)
+            work += contacts.work[c]
+    return work
+
+
+@kernel
 def note_contact(
     bodies: Bodies, contacts: Contacts, active: Active, i: int, options: Options, diary: Diary,
     noise: tuple[float, float], t_end: float,
@@ -99,7 +124,7 @@ def note_contact(
     p[0], p[1], p[2] = world_impulse(active, i, dim)
     tangential = math.sqrt(max(0.0, p[0] ** 2 + p[1] ** 2 + p[2] ** 2 - r[0] ** 2))
     state = CLOSED
-    if active.impact[i] and not book.loaded[c] and -before[0] > noise[1]:
+    if active.impact[i] and not book.loaded[c] and -before[0] > noise[1] and not was_hit(contacts, c):
         state = IMPACT
         if book.counts[0] < book.events.shape[0]:
             note_impact(book, before, (u0, u1, u2), (r[0], tangential), dim)
@@ -108,7 +133,12 @@ def note_contact(
         slip = math.sqrt((u1 + active.bias[i, 1]) ** 2 + ((u2 + active.bias[i, 2]) ** 2 if dim == 3 else 0.0))
         state = SLIP if slip > 1e-8 * speed else STICK
     note_bodies(book, diary.channel, a, b, state, (r[0], tangential), t_end)
-    return 0.5 * (r[0] * (u0 + before[0]) + r[1] * (u1 + before[1]) + t2 * (u2 + before[2]))
+    more = 0.0
+    if resists(active, i):
+        turned = contacts.turned[c]
+        turned[0], turned[1], turned[2] = turn_in_world(active, i)
+        more = turn_work(active, i, bodies.vel[a], bodies.vel[b], bodies.end[a], bodies.end[b])
+    return more + 0.5 * (r[0] * (u0 + before[0]) + r[1] * (u1 + before[1]) + t2 * (u2 + before[2]))
 
 
 @kernel(apart=True)
@@ -145,6 +175,8 @@ def note_contacts(
     speed_now = fall + largest_speed(active, counts[ACTIVE])
     noise = options.tol * max(speed_now, numbers[LAST_SPEED])
     numbers[LAST_SPEED] = speed_now
+    if options.law > 0:
+        work += note_blows(contacts, counts[POINTS], options.dim, diary, t_end)
     for i in range(counts[ACTIVE]):
         if active.r[i, 0] > 0.0:
             work += note_contact(bodies, contacts, active, i, options, diary, (fall, noise), t_end)

@@ -14,7 +14,7 @@ from stickslip.checks import known_keywords, truth
 from stickslip.debug import debugging
 from stickslip.on_request import service
 from stickslip.request import Checks, Records, RunOptions
-from stickslip.scenes.bodies import COORDINATES, VELOCITIES, Body, Material
+from stickslip.scenes.bodies import COORDINATES, VELOCITIES, Body, Material, Surface
 from stickslip.scenes.checks import number, require_function, turning, unit, vector
 from stickslip.scenes.given import inertia_of, inertia_of_shape, material_of, time_of, two_numbers
 from stickslip.scenes.joints import Force, Joint, Spring, motor_of
@@ -95,10 +95,11 @@ class Scene:
         restitution: Any = None,
         restitution_tangential: Any = None,
         name: str | None = None,
+        **surface: Unpack[Surface],
     ) -> Body:
         """Add a body that never moves; position and orientation are those of the shape."""
         label = self._label(shape, name)
-        material = material_of(friction, restitution, restitution_tangential, self.dim, repr(label))
+        material = material_of(friction, restitution, restitution_tangential, surface, self.dim, repr(label))
         return self._add("static", shape, material, label, position, orientation)
 
     @known_keywords
@@ -115,6 +116,7 @@ class Scene:
         restitution: Any = None,
         restitution_tangential: Any = None,
         name: str | None = None,
+        **surface: Unpack[Surface],
     ) -> Body:
         """Add a body whose velocity is prescribed: constant, or a function of time.
 
@@ -132,7 +134,7 @@ class Scene:
                     "give motion=function of t that returns (velocity, angular velocity)."
                 )
         label = self._label(shape, name)
-        material = material_of(friction, restitution, restitution_tangential, self.dim, repr(label))
+        material = material_of(friction, restitution, restitution_tangential, surface, self.dim, repr(label))
         return self._add(
             "driven", shape, material, label, position, orientation, velocity, angular_velocity, motion=motion
         )
@@ -156,6 +158,7 @@ class Scene:
         appears: float = -math.inf,
         vanishes: float = math.inf,
         name: str | None = None,
+        **surface: Unpack[Surface],
     ) -> Body:
         """Add a body that moves freely.
 
@@ -170,7 +173,11 @@ class Scene:
         velocity, angular_velocity : [m/s], [rad/s], world axes.
         friction : mu, or (mu_1, mu_2) of elliptic friction in space.
         restitution, restitution_tangential : eps_N, eps_T in [0, 1].  Of two bodies that touch, one without a value
-            takes the other's; two values make their geometric mean.
+            takes the other's; two values make their geometric mean.  eps_N may be a `RestitutionCurve`.
+        friction_impact : mu in impacts, where it differs from that of sliding.
+        patch, pressure : radius of the disc of contact [m]: friction resists spinning as well (Coulomb-Contensou), with
+            "constant" (the default) or "hertz" pressure on the disc.
+        rolling : arm rho of the rolling resistance [m]: a torque of up to rho times the normal force.
         appears, vanishes : the body takes part from the first time until the second [s].
         """
         if not isinstance(shape, Shape):
@@ -181,7 +188,7 @@ class Scene:
         label = self._label(shape, name)
         with np.errstate(all="ignore"):  # sizes that overflow are refused in one line
             weight, tensor, centre = self._mass(shape, mass, density, inertia, centre_of_mass, label)
-        material = material_of(friction, restitution, restitution_tangential, self.dim, repr(label))
+        material = material_of(friction, restitution, restitution_tangential, surface, self.dim, repr(label))
         life = (time_of(appears, "appears"), time_of(vanishes, "vanishes"))
         if not life[0] < life[1]:
             raise ValueError(f"vanishes must come after appears = {life[0]:g} s, got {life[1]:g} s.")
@@ -266,12 +273,19 @@ class Scene:
     # -- laws of pairs -------------------------------------------------------------------------------------------------
 
     def set_pair(
-        self, a: Body, b: Body, *, friction: Any = None, restitution: Any = None, restitution_tangential: Any = None
+        self,
+        a: Body,
+        b: Body,
+        *,
+        friction: Any = None,
+        restitution: Any = None,
+        restitution_tangential: Any = None,
+        **surface: Unpack[Surface],
     ) -> None:
         """Give two bodies laws of their own; what is None stays as their materials say."""
         key = self._pair(a, b)
         both = " and ".join(repr(self.bodies[i].name) for i in key)
-        self.pair_laws[key] = material_of(friction, restitution, restitution_tangential, self.dim, both)
+        self.pair_laws[key] = material_of(friction, restitution, restitution_tangential, surface, self.dim, both)
 
     def ignore(self, a: Body, b: Body) -> None:
         """Let two bodies pass through one another."""
@@ -467,6 +481,7 @@ class Scene:
         stepper: Any = "moreau-midpoint",
         rule: str = "predictive",
         cone: str | int = "circular",
+        law: Any = "newton",
         tol: float = 1e-10,
         t0: float = 0.0,
         threads: int = 1,
@@ -479,7 +494,7 @@ class Scene:
         """Compute the motion and return it with its certificate.
 
         Order 2 in free flight and with joints, order 1 across impacts and stick-slip transitions.  Contacts obey
-        Newton's impact law and Coulomb's law on velocity level.
+        an impact law and Coulomb's law on velocity level.
 
         Parameters
         ----------
@@ -491,6 +506,8 @@ class Scene:
             at the midpoint, [GS05] 5).
         cone : "circular" (elliptic where a body's friction says so), or the number of edges of the pyramid of [S00]
             (2.11)-(2.16), for some tens of contacts at once.
+        law : of impacts: "newton"; "stronge" (energetic) or "poisson-integrated", which follow each impact through its
+            slip and take several contacts one after the other.  The last two are for scenes without joints.
         tol : residual of the contact laws, relative to the velocities at the contacts.
         threads : islands, and the slabs of a large one, are shared among this number of threads; the result does not
             depend on it.
@@ -508,7 +525,7 @@ class Scene:
         overlaps of the shapes, computed anew (`scenes.collision.overlaps`); a RuntimeWarning tells where it is below.
         """
         run: Trajectory = service("simulate a scene")(
-            self, dt, t_end, progress, stepper=stepper, rule=rule, cone=cone, tol=tol, t0=t0, threads=threads,
+            self, dt, t_end, progress, stepper=stepper, rule=rule, cone=cone, law=law, tol=tol, t0=t0, threads=threads,
             overlap=overlap, records=records, checks=checks, **options,
         )  # fmt: skip
         if debugging():

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from stickslip.checks import require_numbers
 from stickslip.scenes.checks import length, number, points, quaternion, unit, vector
 
-KINDS = ("sphere", "capsule", "hull", "polygon", "plane", "field")
+KINDS = ("sphere", "capsule", "hull", "polygon", "plane", "field", "smooth")
 """Names of the narrow phase's kinds, in its order."""
 MOST_CORNERS = 1000
 FLAT = 1e-9  # of the size: faces whose corners deviate by less are one face
@@ -48,7 +48,10 @@ class Mesh:
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """One geometry of the narrow phase: kind, pose in the shape, sizes, bounding radius, and a mesh or heights."""
+    """One geometry of the narrow phase: kind, pose in the shape, sizes, bounding radius, and a mesh or heights.
+
+    A curved form (`smooth_shapes`) has a name and measures; its mesh is for pictures.
+    """
 
     kind: str
     offset: np.ndarray
@@ -57,6 +60,8 @@ class Piece:
     bound: float = math.inf
     mesh: Mesh | None = None
     heights: np.ndarray | None = None
+    form: str = ""
+    measure: tuple[float, ...] = (0.0, 0.0, 0.0)
 
 
 def rotation_matrix(q: np.ndarray) -> np.ndarray:
@@ -419,15 +424,7 @@ class Compound(Shape):
             R = rotation_matrix(turn)
             for piece in shape.pieces(dim):
                 found.append(
-                    Piece(
-                        piece.kind,
-                        offset + R @ piece.offset,
-                        quaternion_product(turn, piece.turn),
-                        piece.size,
-                        piece.bound,
-                        piece.mesh,
-                        piece.heights,
-                    )
+                    replace(piece, offset=offset + R @ piece.offset, turn=quaternion_product(turn, piece.turn))
                 )
         return found
 

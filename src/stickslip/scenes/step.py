@@ -27,18 +27,20 @@ from stickslip.codes import (
 )
 from stickslip.jit import entry, kernel, prange
 from stickslip.projections import worse
+from stickslip.scenes.blows import impacts_in_sequence
 from stickslip.scenes.collision.broad_phase import candidate_pairs, stir
 from stickslip.scenes.collision.narrow_phase import contact_points, store_pairs
 from stickslip.scenes.flight import free_motion, place_geoms
 from stickslip.scenes.islands.expected import expect
 from stickslip.scenes.islands.free_bodies import MATRIX_CONTACTS, solve_free_bodies
-from stickslip.scenes.islands.island import GRAINS, end_velocities, island_scale, judge_island, solve_island
+from stickslip.scenes.islands.island import GRAINS, SHARPER, end_velocities, island_scale, judge_island, solve_island
 from stickslip.scenes.islands.joint_rows import SPRING, add_pull, came_apart, joint_rows, row_velocity
 from stickslip.scenes.islands.problem import activate, islands, last_impulse
 from stickslip.scenes.islands.renewal import ROUNDS, renew
+from stickslip.scenes.islands.rolling import LOOK, any_resists, enough, most_sweeps, sweep
 from stickslip.scenes.islands.taut import stiffen, taut_work
 from stickslip.scenes.islands.trees import solve_joined, will_come_apart
-from stickslip.scenes.layout import ROWS_PER_JOINT, Bodies, Contacts, Options
+from stickslip.scenes.layout import ROWS_PER_JOINT, Active, Bodies, Contacts, Options
 from stickslip.scenes.notes import energies, note_contacts, record
 from stickslip.scenes.parts import (
     ACTIVE,
@@ -164,6 +166,19 @@ def solve_in_parallel(
         )
 
 
+@kernel(apart=True)
+def blow_by_blow(
+    world: World, contacts: Contacts, points: int, counts: np.ndarray, active: Active, n: int
+) -> int:  # fmt: skip
+    """Do the impacts of a step one after the other, and write its active contacts anew; returns their number."""
+    bodies, geoms, materials, shapes, _, _, options = world
+    vel = at_midpoint(bodies, options)
+    n = activate(contacts, points, bodies, vel, geoms, materials, shapes.curves, options, active)
+    left = impacts_in_sequence(bodies, contacts, active, n, geoms, materials, shapes.curves, options, vel)
+    counts[PLASTIC] += left
+    return activate(contacts, points, bodies, vel, geoms, materials, shapes.curves, options, active)
+
+
 @entry(apart=True)
 def prepare(
     world: World, search: Search, new: Touching, old: Touching, problems: Problems, t: float, driven: Any, step: int
@@ -190,9 +205,15 @@ def prepare(
     if points < 0:
         return False
     expect(bodies, joints, new.contacts, points, options.dt, problems.parent)
-    n = activate(new.contacts, points, bodies, bodies.vel, geoms, materials, options, active)
-    if strike(bodies, new.contacts, active, n, options):
-        n = activate(new.contacts, points, bodies, at_midpoint(bodies, options), geoms, materials, options, active)
+    curves = shapes.curves
+    n = activate(new.contacts, points, bodies, bodies.vel, geoms, materials, curves, options, active)
+    struck = strike(bodies, new.contacts, active, n, options)
+    if struck and options.law == 0:
+        n = activate(
+            new.contacts, points, bodies, at_midpoint(bodies, options), geoms, materials, curves, options, active
+        )
+    if options.law > 0:
+        n = blow_by_blow(world, new.contacts, points, counts, active, n)
     n_rows = 0
     if joints is not None:
         n_rows = joint_rows(joints, bodies, options.dim == 2, options.dt, options.theta)
@@ -374,6 +395,21 @@ def solve_free(
     return residual
 
 
+@kernel(apart=True)
+def solve_resisting(island: Island, options: Options, residual: float, scale: float) -> float:
+    """Sweep an island whose contacts resist rolling or spinning; returns its residual."""
+    end_velocities(island, options.dim)
+    done, most = 0, most_sweeps(island)
+    while done < most and not residual <= SHARPER * options.tol:
+        change = sweep(island, options.dim, LOOK)
+        done += LOOK
+        if enough(change, options, scale):
+            residual = measure_island(island, options, scale, SHARPER * options.tol)
+            if change == 0.0:
+                break
+    return measure_island(island, options, scale, options.tol)
+
+
 @kernel
 def solve_with_joints(island: Island, world: World, residual: float, place: np.ndarray, effort: np.ndarray) -> float:
     """Solve an island with joints; returns its residual.
@@ -450,7 +486,11 @@ def solve_islands(world: World, touching: Touching, problems: Problems, resume: 
                 residuals[k] = solve_with_joints(island, world, residuals[k], problems.parent, problems.effort[k:])
                 done = residuals[k] <= options.tol
             held += left_out(island) if rows > 0 else 0
-        if here and rows == 0 and n <= options.newton and not residuals[k] <= limit:
+        if options.resisting and rows == 0 and not resume and not residuals[k] <= limit and any_resists(island):
+            residuals[k] = solve_resisting(island, options, residuals[k], scale)
+            done = residuals[k] <= options.tol
+            solved = solved or done
+        elif here and rows == 0 and n <= options.newton and not residuals[k] <= limit:
             residuals[k] = solve_free(island, options, residuals[k], scale, problems.parent, problems.effort[k:])
             done = residuals[k] <= options.tol
             solved = solved or done

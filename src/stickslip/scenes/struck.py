@@ -41,6 +41,17 @@ def least_change(bodies: Bodies, a: int, b: int) -> float:
     return (1.0 - 1e-15) * largest
 
 
+@kernel
+def is_hard(bodies: Bodies, contacts: Contacts, active: Active, m: int, dt: float) -> bool:
+    """Whether active contact m approaches faster than forces and rotations change velocities in a step."""
+    c = active.contact[m]
+    a, b, p = contacts.a[c], contacts.b[c], contacts.impulse[c]
+    share = FIRST if p[0] == 0.0 and p[1] == 0.0 and p[2] == 0.0 else HARD
+    if not -active.before[m, 0] > share * least_change(bodies, a, b):
+        return False
+    return -active.before[m, 0] > share * (change_in_step(bodies, a, dt) + change_in_step(bodies, b, dt))
+
+
 @kernel(apart=True)
 def strike(bodies: Bodies, contacts: Contacts, active: Active, n: int, options: Options) -> bool:
     """Mark the bodies that a contact strikes, and turn to their rotation at the midpoint; whether there are any.
@@ -49,20 +60,13 @@ def strike(bodies: Bodies, contacts: Contacts, active: Active, n: int, options: 
     """
     found = False
     for m in range(n):
-        if not active.impact[m]:
+        if not active.impact[m] or not is_hard(bodies, contacts, active, m, options.dt):
             continue
         c = active.contact[m]
-        a, b = contacts.a[c], contacts.b[c]
-        p = contacts.impulse[c]
-        share = FIRST if p[0] == 0.0 and p[1] == 0.0 and p[2] == 0.0 else HARD
-        if not -active.before[m, 0] > share * least_change(bodies, a, b):
-            continue
-        least = share * (change_in_step(bodies, a, options.dt) + change_in_step(bodies, b, options.dt))
-        if -active.before[m, 0] > least:
-            for i in (a, b):
-                if bodies.kind[i] == MOVING and not bodies.isotropic[i]:
-                    bodies.struck[i] = True
-                    found = True
+        for i in (contacts.a[c], contacts.b[c]):
+            if bodies.kind[i] == MOVING and not bodies.isotropic[i]:
+                bodies.struck[i] = True
+                found = True
     return found
 
 

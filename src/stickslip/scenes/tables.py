@@ -15,8 +15,10 @@ from stickslip.scenes.bodies import Body, Material
 from stickslip.scenes.islands.joint_rows import DAMPING, LENGTH, NUMBERS, SPRING, STIFFNESS
 from stickslip.scenes.joints import KINDS as JOINT_KINDS
 from stickslip.scenes.joints import Joint
+from stickslip.scenes.restitution import curve_of
 from stickslip.scenes.scene import Scene
 from stickslip.scenes.shapes import KINDS, Piece, quaternion_product, rotation_matrix, turn_from_z
+from stickslip.scenes.smooth_shapes import FORMS
 from stickslip.scenes.step import COUNTS
 
 BODY_KINDS = {"static": layout.STATIC, "driven": layout.DRIVEN, "moving": layout.MOVING}
@@ -143,20 +145,24 @@ class _Meshes:
 
 def _box(piece: Piece) -> np.ndarray:
     """Half widths (3,) of a box about the origin of a piece that holds it, in the axes of the piece."""
-    return np.full(3, piece.bound) if piece.mesh is None else np.abs(piece.mesh.vertices).max(axis=0)
+    if piece.kind not in ("hull", "polygon"):
+        return np.full(3, piece.bound)
+    assert piece.mesh is not None
+    return np.asarray(np.abs(piece.mesh.vertices).max(axis=0))
 
 
 def geom_tables(scene: Scene, materials: list[int]) -> tuple[layout.Geoms, layout.Shapes]:
     """Geometries, and their shapes: meshes of hulls and polygons, heights of fields."""
     meshes, heights = _Meshes(), [np.zeros(0)]
     rows: list[tuple[int, int, np.ndarray, tuple[float, ...], list[int], float, np.ndarray]] = []
+    pieces: list[Piece] = []
     shared: dict[int, list[tuple[Piece, list[int]]]] = {}  # bodies of one shape object share its mesh
     for body in scene.bodies:
         if id(body.shape) not in shared:
             entries = []
             for piece in _pieces(body):
                 table = [0] * 6
-                if piece.mesh is not None:
+                if piece.kind in ("hull", "polygon"):
                     table = meshes.add(piece)
                 if piece.heights is not None:
                     table = [sum(map(len, heights)), *piece.heights.shape, 0, 0, 0]
@@ -166,6 +172,7 @@ def geom_tables(scene: Scene, materials: list[int]) -> tuple[layout.Geoms, layou
         for piece, table in shared[id(body.shape)]:
             size: tuple[float, ...] = (*piece.size, float(scene.dim == 2), 0.0)
             pose = np.array([*(piece.offset - body.centre), *piece.turn])
+            pieces.append(piece)
             rows.append((KINDS.index(piece.kind), body.number, pose, size, table, piece.bound, _box(piece)))
     n = len(rows)
     bound = np.array([row[5] for row in rows])
@@ -182,14 +189,20 @@ def geom_tables(scene: Scene, materials: list[int]) -> tuple[layout.Geoms, layou
         bound=bound,
         box=np.array([row[6] for row in rows]).reshape(n, 3),
         material=np.array([materials[row[1]] for row in rows], np.int64),
+        form=np.array([FORMS.index(piece.form) if piece.form else 0 for piece in pieces], np.int64),
+        measure=np.array([piece.measure for piece in pieces], float).reshape(n, 3),
         large=~(bound <= LARGE * middle),
     )
     code = np.zeros((len(KINDS), len(KINDS)), np.int64)
-    return geoms, layout.Shapes(meshes.table(), np.concatenate(heights), code)
+    return geoms, layout.Shapes(meshes.table(), np.concatenate(heights), code, np.zeros(1, np.int64))
 
 
-def material_tables(scene: Scene) -> tuple[layout.Materials, list[int]]:
-    """Laws of all pairs of materials, and the material of each body; bodies with laws of their own have their own."""
+def material_tables(scene: Scene) -> tuple[layout.Materials, list[int], list[str]]:
+    """Laws of all pairs of materials, the material of each body, and the texts of curves of restitution.
+
+    Bodies with laws of their own have a material of their own.
+    """
+    curves: dict[str, int] = {}
     special = {i for pair in scene.pair_laws for i in pair}
     known: dict[Any, int] = {}
     numbers = []
@@ -203,10 +216,25 @@ def material_tables(scene: Scene) -> tuple[layout.Materials, list[int]]:
         for j, (second, b) in enumerate(keys):
             law = scene.pair_laws.get((min(a, b), max(a, b)), Material())
             table.mu[i, j], table.aspect[i, j], table.axes_of[i, j] = _friction(first, second, law)
-            for values, name in ((table.eps_N, "restitution"), (table.eps_T, "restitution_tangential")):
-                own = getattr(law, name)
-                values[i, j] = _mean(getattr(first, name), getattr(second, name)) if own is None else own
-    return table, numbers
+            text = curve_of(first, second, law)
+            table.curve[i, j] = -1 if text is None else curves.setdefault(text, len(curves))
+            for field, name, none in FIELDS:
+                if text is None or name != "restitution":
+                    values = [getattr(material, name) for material in (law, first, second)]
+                    value = _mean(*values[1:]) if values[0] is None else values[0]
+                    table[field][i, j] = none if values == [None] * 3 else value
+            table.hertz[i, j] = float(any(m.pressure == "hertz" for m in ((law,) if law.patch else (first, second))))
+    return table, numbers, list(curves)
+
+
+FIELDS = (
+    ("eps_N", "restitution", 0.0),
+    ("eps_T", "restitution_tangential", 0.0),
+    ("mu_impact", "friction_impact", -1.0),
+    ("patch", "patch", 0.0),
+    ("rolling", "rolling", 0.0),
+)
+"""Numbers of a pair of materials: field of the table, attribute of `Material`, value where nobody has one."""
 
 
 def _mean(a: float | None, b: float | None) -> float:

@@ -1,7 +1,7 @@
 """What a simulation returns: the motion, its contacts, its energies, and the certificate measured on them."""
 
 from stickslip.trajectory.certificate import FORCES, MOTORS, USUAL_TOLERANCE, Certificate, CertificateEntry
-from stickslip.trajectory.contact_table import ContactTable
+from stickslip.trajectory.contact_table import ContactTable, ReactionTable, stacked
 from stickslip.trajectory.energy import Energies, EnergyBook
 from stickslip.trajectory.tables import (
     ACCUMULATES,
@@ -32,5 +32,5 @@ __all__ = [
     "ACCUMULATES", "CLOSED", "CLOSES", "EVENT_KINDS", "FORCES", "GRAZES", "IMPACT", "IMPACT_COLUMNS", "KINK", "MOTORS",
     "OPEN", "OPENS", "OTHER", "REVERSES", "SLIPS", "SLIP_MINUS", "SLIP_PLUS", "STATE_NAMES", "STICK", "STICKS",
     "STRIKES", "USUAL_TOLERANCE", "Certificate", "CertificateEntry", "ContactTable", "Energies", "EnergyBook",
-    "EventTable", "ImpactTable", "Trajectory",
+    "EventTable", "ImpactTable", "ReactionTable", "Trajectory", "stacked",
 ]  # fmt: skip

@@ -15,8 +15,9 @@ from stickslip.checks import unknown_name
 from stickslip.codes import CONTACT
 from stickslip.on_request import service
 from stickslip.trajectory.certificate import Certificate
+from stickslip.trajectory.contact_table import ContactTable, ReactionTable, closed_contacts
 from stickslip.trajectory.energy import Energies, EnergyBook
-from stickslip.trajectory.tables import STATE_NAMES, EventTable, ImpactTable, seen_events
+from stickslip.trajectory.tables import OTHER, STATE_NAMES, EventTable, ImpactTable, seen_events
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +68,8 @@ class Trajectory:
     version: str = ""
     attributes: Mapping[str, str] = field(default_factory=dict)
     event_table: EventTable | None = None  # of an event-driven run; see `events()`
+    contact_table: ContactTable | None = field(default=None, repr=False)  # of a scene; see `contacts()`
+    reaction_table: ReactionTable | None = field(default=None, repr=False)  # of a scene; see `reactions()`
     scenario: Any = field(default=None, repr=False)
 
     def __len__(self) -> int:
@@ -109,6 +112,30 @@ class Trajectory:
             return self.event_table
         rows = seen_events(self.t, self.contact_state, self.impact_table)
         return EventTable.of(rows, self.contact_names, False)
+
+    def contacts(self) -> ContactTable:
+        """What was closed at each record: names, gap, impulses, forces and state, with a column `time`.
+
+        A mechanism has impulses that are summed since the record before, and forces that are their mean.  A scene has
+        the contact points of the step that ended at the record, with point and normal; it must be run with
+        contacts=True.
+        """
+        if self.contact_table is not None:
+            return self.contact_table
+        if OTHER in self.impact_table.columns:
+            raise ValueError(
+                "contacts of a scene must be recorded: give contacts=True to simulate (files do not keep them)."
+            )
+        return closed_contacts(self)
+
+    def reactions(self) -> ReactionTable:
+        """Force and torque of each joint of a scene at each record; the scene must be run with contacts=True."""
+        if self.reaction_table is None:
+            raise ValueError(
+                "reactions of joints must be recorded: give contacts=True to simulate of a scene (files do not keep "
+                "them)."
+            )
+        return self.reaction_table
 
     def energy_book(self) -> EnergyBook:
         """Energy at the start and at the end, and what took it from one to the other."""

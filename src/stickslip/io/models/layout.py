@@ -343,6 +343,16 @@ class _Shapes(Kind):
                     {"vertices": Key(ListOf(_POINT, 3), "corners of a convex polygon [m]", required=True)}
                 ),
                 "box": Table({"size": Key(ListOf(_POSITIVE, 3, 3, _FLAT_BOX), "full edge lengths [m]", required=True)}),
+                "ellipsoid": Table({"radii": Key(ListOf(_POSITIVE, 3, 3), "semi-axes [m]", required=True)}),
+                "cylinder": Table({"radius": radius, "length": Key(_POSITIVE, "along z [m]", required=True)}),
+                "disc": Table({"radius": radius, "length": Key(_POSITIVE, "thickness along z [m]", required=True)}),
+                "cone": Table({"radius": radius, "height": Key(_POSITIVE, "along z [m]", required=True)}),
+                "torus": Table(
+                    {"radius": radius, "tube": Key(_POSITIVE, "radius of the ring's tube [m]", required=True)}
+                ),
+                "rounded-box": Table(
+                    {"size": Key(ListOf(_POSITIVE, 3, 3), "full edge lengths [m]", required=True), "radius": radius}
+                ),
                 "convex-hull": Table({"points": Key(ListOf(_POINT, 4), "[m]", required=True)}),
                 "height-field": Table(
                     {
@@ -370,6 +380,10 @@ _MATERIAL = {
     "friction": Key(Either((_NOT_NEGATIVE, ListOf(_POSITIVE, 2, 2))), "mu, or two along the body's x axis and across"),
     "restitution": Key(_UNIT_INTERVAL, "eps_N in [0, 1]"),
     "restitution_tangential": Key(_UNIT_INTERVAL, "eps_T in [0, 1]"),
+    "friction_impact": Key(_NOT_NEGATIVE, "mu in impacts, where it is another one than in sliding"),
+    "patch": Key(_NOT_NEGATIVE, "radius of the disc of contact, which resists spinning [m]; in space"),
+    "pressure": Key(Text(choices=("constant", "hertz")), "pressure on the patch"),
+    "rolling": Key(_NOT_NEGATIVE, "arm of the rolling resistance [m]"),
 }
 _PLACED = {
     "name": Key(_TEXT, "name of the body", required=True),
@@ -485,6 +499,7 @@ _SCENE_RUN = Table(
         "theta": Key(_UNIT_INTERVAL, "theta of moreau-jean"),
         "rule": Key(Text(choices=("predictive", "gs05")), "when a contact is active"),
         "cone": Key(Either((Number(least=3, whole=True), Text(choices=("circular",)))), "edges of friction pyramids"),
+        "law": Key(Text(choices=("newton", "stronge", "poisson-integrated")), "impact law"),
         "tol": Key(_POSITIVE, "residual of the contact laws"),
         "every": Key(Number(least=1, whole=True), "record every N-th step"),
         "threads": Key(Number(least=1, whole=True), "threads that share the islands"),

@@ -16,6 +16,7 @@ from stickslip.io.models.expressions import ExpressionError, function_of, parse
 from stickslip.io.models.fields import Place
 from stickslip.io.models.lagrangian import located
 from stickslip.laws.friction import FrictionLaw
+from stickslip.laws.restitution import RestitutionCurve
 from stickslip.scenario import SceneScenario
 from stickslip.scenes.bodies import Body
 from stickslip.scenes.joints import Joint, Motor
@@ -34,6 +35,7 @@ from stickslip.scenes.shapes import (
     Sphere,
     require_dimension,
 )
+from stickslip.scenes.smooth_shapes import Cone, Cylinder, Disc, Ellipsoid, RoundedBox, Torus
 
 _SHAPES: dict[str, type[Any]] = {
     "circle": Circle,
@@ -45,8 +47,14 @@ _SHAPES: dict[str, type[Any]] = {
     "box": Box,
     "convex-hull": ConvexHull,
     "height-field": HeightField,
+    "ellipsoid": Ellipsoid,
+    "cylinder": Cylinder,
+    "disc": Disc,
+    "cone": Cone,
+    "torus": Torus,
+    "rounded-box": RoundedBox,
 }
-_MATERIAL = ("friction", "restitution", "restitution_tangential")
+_MATERIAL = ("friction", "restitution", "restitution_tangential", "friction_impact", "patch", "pressure", "rolling")
 _OF_CLI = ("stepper", "theta", "every")  # options that the command line puts together
 _STATE = ("x", "y", "z", "vx", "vy", "vz")
 
@@ -266,7 +274,14 @@ def _material_of(material: Any) -> dict[str, Any]:
             f"a body has the friction law {type(found['friction']).__name__}, and a file holds coefficients: it cannot "
             "be written."
         )
-    return {key: list(value) if isinstance(value, tuple) else float(value) for key, value in found.items()}
+    if isinstance(found.get("restitution"), RestitutionCurve):
+        raise ValueError(
+            "a body has a RestitutionCurve, and a file of a scene holds coefficients: it cannot be written."
+        )
+    return {
+        key: list(value) if isinstance(value, tuple) else (value if isinstance(value, str) else float(value))
+        for key, value in found.items()
+    }
 
 
 def _shape_of(shape: Shape, dim: int) -> dict[str, Any]:

@@ -105,6 +105,10 @@ def _geometry(coal: Any, piece: Piece) -> Any:
         return coal.Capsule(piece.size[0], 2.0 * piece.size[1])
     if piece.kind == "plane":
         return coal.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0)
+    if piece.form == "ellipsoid":
+        return coal.Ellipsoid(*piece.measure)
+    if piece.form == "cylinder":
+        return coal.Cylinder(piece.measure[0], 2.0 * piece.measure[1])
     assert piece.mesh is not None
     corners = coal.StdVec_Vec3s()
     corners.extend(list(piece.mesh.vertices))

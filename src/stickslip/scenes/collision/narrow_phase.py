@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from stickslip.jit import call_address, entry, kernel
-from stickslip.scenes.layout import HULL, MOVING, POLYGON, ZERO, Bodies, Contacts, Geoms, Pairs, Room, Shapes
+from stickslip.scenes.layout import HULL, MOVING, POLYGON, SMOOTH, ZERO, Bodies, Contacts, Geoms, Pairs, Room, Shapes
 from stickslip.scenes.rotation import rotate, rotate_back
 
 FULL = -1
@@ -115,6 +115,12 @@ def unmoved(bodies: Bodies, pose: np.ndarray, a: int, b: int, tolerance: float, 
 
 
 @kernel
+def no_hit(new: Contacts, t: int) -> None:
+    """Point t has had no impact in this step."""
+    new.hit[t, 0], new.hit[t, 1], new.hit[t, 2], new.work[t] = 0.0, 0.0, 0.0, 0.0
+
+
+@kernel
 def keep_points(new: Contacts, total: int, old: Contacts, first: int, count: int) -> None:
     """Copy the points of a pair that has not moved."""
     for k in range(count):
@@ -127,6 +133,8 @@ def keep_points(new: Contacts, total: int, old: Contacts, first: int, count: int
             new.normal[t, i] = old.normal[s, i]
             new.impulse[t, i] = old.impulse[s, i]
             new.local[t, i] = old.local[s, i]
+            new.turned[t, i] = old.turned[s, i]
+        no_hit(new, t)
 
 
 @kernel
@@ -187,6 +195,7 @@ def inherit(
                     sharing += 1.0
         for i in range(3):
             new.impulse[t, i] = old.impulse[chosen, i] / sharing if chosen >= 0 else 0.0
+            new.turned[t, i] = old.turned[chosen, i] / sharing if chosen >= 0 else 0.0
 
 
 @kernel
@@ -206,6 +215,8 @@ def take_points(
             new.normal[t, m] = room.normals[k, m]
         new.local[t, 0], new.local[t, 1], new.local[t, 2] = rotate_back(bodies.mid[holder], x, y, z)
         new.impulse[t, 0], new.impulse[t, 1], new.impulse[t, 2] = 0.0, 0.0, 0.0
+        new.turned[t, 0], new.turned[t, 1], new.turned[t, 2] = 0.0, 0.0, 0.0
+        no_hit(new, t)
 
 
 @kernel(apart=True)
@@ -224,7 +235,7 @@ def contact_points(
         margin = bodies.travel[a] + bodies.travel[b] + 2.0 * slop
         before = find_pair(old_pairs, key) if n_old > 0 else -1
         flat = geoms.kind[i] == HULL or geoms.kind[i] == POLYGON
-        if flat:  # a body that is hit at one corner turns, and drives another corner in
+        if flat or geoms.kind[j] == SMOOTH:  # a body that is hit at one corner turns, and drives another corner in
             margin += max(bodies.stir[a], bodies.stir[b])
         if before >= 0 and flat and unmoved(bodies, old_pairs.entry.pose[before], a, b, STILL * slop, margin):
             count = old_pairs.entry.count[before]

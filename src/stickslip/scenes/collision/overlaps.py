@@ -156,6 +156,8 @@ def _depth(p: _Placed, q: _Placed, dim: int) -> float:
         p, q = q, p
     if p.piece.kind == "plane":
         return q.radius - float(np.min((q.points - p.origin) @ p.R[:, 2]))
+    if "torus" in (p.piece.form, q.piece.form):  # not convex: only what is flat can be told
+        return -1.0
     if p.piece.kind == "field":
         return _depth_in_ground(p, q)
     if np.linalg.norm(p.middle - q.middle) > p.bound + q.bound:

@@ -13,10 +13,13 @@ from stickslip.scenes.collision.capsule import ball_hull, ball_polygon, capsule_
 from stickslip.scenes.collision.field import ball_field, capsule_on_field, hull_on_field
 from stickslip.scenes.collision.flat import box_above, hull_pair, polygon_pair, shape_plane
 from stickslip.scenes.collision.round import ball_capsule, ball_plane, balls, capsule_plane, capsules
-from stickslip.scenes.layout import CAPSULE, FIELD, HULL, PLANE, POLYGON, SPHERE, ZERO, Geoms, Room, Shapes
+from stickslip.scenes.collision.smooth import ball_form, capsule_form, ellipsoids, form_above
+from stickslip.scenes.layout import CAPSULE, FIELD, HULL, PLANE, POLYGON, SMOOTH, SPHERE, ZERO, Geoms, Room, Shapes
 from stickslip.scenes.rotation import to_body
+from stickslip.scenes.scene import Scene
+from stickslip.scenes.shapes import Piece
 
-KINDS = 6
+KINDS = 7
 
 
 @entry
@@ -119,6 +122,30 @@ def hull_field(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin:
     )  # fmt: skip
 
 
+@entry
+def plane_smooth(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
+    return form_above(room, geoms.form[j], geoms.measure[j], room.pose[0], room.pose[1], margin)
+
+
+@entry
+def sphere_smooth(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
+    p = room.pose[0]
+    return ball_form(
+        room, ZERO, p[0], p[1], p[2], geoms.extent[i, 0], geoms.form[j], geoms.measure[j], room.pose[1], margin
+    )
+
+
+@entry
+def capsule_smooth(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
+    own = geoms.extent[i]
+    return capsule_form(room, room.pose[0], own[1], own[0], geoms.form[j], geoms.measure[j], room.pose[1], margin)
+
+
+@entry
+def smooth_smooth(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
+    return ellipsoids(room, geoms.measure[i], room.pose[0], geoms.measure[j], room.pose[1], margin)
+
+
 PAIRS = {
     (SPHERE, SPHERE): sphere_sphere,
     (SPHERE, CAPSULE): sphere_capsule,
@@ -136,6 +163,10 @@ PAIRS = {
     (HULL, FIELD): hull_field,
     (POLYGON, POLYGON): polygon_polygon,
     (POLYGON, PLANE): polygon_plane,
+    (SPHERE, SMOOTH): sphere_smooth,
+    (CAPSULE, SMOOTH): capsule_smooth,
+    (PLANE, SMOOTH): plane_smooth,
+    (SMOOTH, SMOOTH): smooth_smooth,
 }
 """The function of each pair of kinds, the smaller kind first."""
 
@@ -153,3 +184,29 @@ def link_pairs(shapes: Shapes, geoms: Geoms, room: Room) -> None:
             if (k, m) not in _addresses:
                 _addresses[k, m] = function.address(shapes, geoms, room, 0, 0, 0.0)
             shapes.code[k, m] = _addresses[k, m]
+
+
+def refuse_unknown_pairs(scene: Scene) -> None:
+    """Raise ValueError where two bodies may meet whose shapes cannot touch yet."""
+    pieces = {body.number: [] if body.shape is None else body.shape.pieces(scene.dim) for body in scene.bodies}
+    curved = [body for body in scene.bodies if any(piece.kind == "smooth" for piece in pieces[body.number])]
+    for body in curved:
+        for other in scene.bodies:
+            key = (min(body.number, other.number), max(body.number, other.number))
+            if other is body or key in scene.ignored or "moving" not in (body.kind, other.kind):
+                continue
+            if not all(_can_touch(p, q) for p in pieces[body.number] for q in pieces[other.number]):
+                raise ValueError(
+                    f"{type(body.shape).__name__} of {body.name!r} cannot touch {type(other.shape).__name__} of "
+                    f"{other.name!r} yet; use ConvexHull or Compound for one of them, or scene.ignore(a, b)."
+                )
+
+
+def _can_touch(p: Piece, q: Piece) -> bool:
+    """Whether the narrow phase knows two pieces, of which one may be curved."""
+    if "smooth" not in (p.kind, q.kind):
+        return True
+    if p.kind == q.kind:
+        return p.form == q.form == "ellipsoid"
+    curved, other = (p, q) if p.kind == "smooth" else (q, p)
+    return other.kind in ("sphere", "plane") or (other.kind == "capsule" and curved.form != "torus")

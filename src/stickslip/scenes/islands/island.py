@@ -23,6 +23,7 @@ from stickslip.scenes.islands.joint_rows import add_pull, apply_pull, row_veloci
 from stickslip.scenes.islands.newton import quiet_newton
 from stickslip.scenes.islands.problem import apply_contact, contact_velocity, side_product
 from stickslip.scenes.islands.pyramid import polygon_support, project_polygon, project_pyramid
+from stickslip.scenes.islands.rolling import apply_turn, resists, six_defect
 from stickslip.scenes.layout import ROWS_PER_JOINT, Active, Bodies, Options
 from stickslip.scenes.parts import Island
 from stickslip.scenes.rotation import times
@@ -113,6 +114,8 @@ def end_velocities(
         c = active.contact[i]
         if active.r[i, 0] != 0.0:
             apply_contact(active, i, bodies, contacts.a[c], contacts.b[c], dim)
+            if resists(active, i):
+                apply_turn(active, i, bodies, contacts.a[c], contacts.b[c])
     if joints is not None:
         pull = np.zeros(9)
         for m in range(row_first, row_last):
@@ -221,6 +224,9 @@ def judge_island(island: Island, dim: int, edges: int, scale: float, enough: flo
     worst = 0.0
     for m in range(first, last):
         i = order[m]
+        if resists(active, i):
+            worst = worse(worst, six_defect(bodies, contacts, active, i, dim))
+            continue
         c, bias = active.contact[i], active.bias[i]
         u0, u1, u2 = contact_velocity(active, i, bodies, bodies.end, contacts.a[c], contacts.b[c])
         worst = worse(worst, contact_defect(active, i, u0 + bias[0], u1 + bias[1], u2 + bias[2], dim, edges))

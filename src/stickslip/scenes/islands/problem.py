@@ -36,11 +36,12 @@ from typing import Any
 import numpy as np
 
 from stickslip.codes import GRAIN
-from stickslip.jit import kernel
+from stickslip.jit import call_address, kernel
 from stickslip.scenes.islands.slips import gap_beyond, slip_beyond, turn_as_one, turns
 from stickslip.scenes.layout import (
     MOVING,
     ROWS_PER_JOINT,
+    SMOOTH,
     ZERO,
     Active,
     Bodies,
@@ -164,6 +165,9 @@ def last_impulse(contacts: Contacts, active: Active, m: int, dim: int) -> None:
     for k in range(dim):
         f0, f1, f2 = frame[3 * k], frame[3 * k + 1], frame[3 * k + 2]
         active.r[m, k] = (f0 * p[0] + f1 * p[1] + f2 * p[2]) / (f0 * f0 + f1 * f1 + f2 * f2)
+    turned = contacts.turned[active.contact[m]]
+    for k in range(3):
+        active.turn[m, k] = frame[3 * k] * turned[0] + frame[3 * k + 1] * turned[1] + frame[3 * k + 2] * turned[2]
 
 
 @kernel
@@ -200,12 +204,53 @@ def set_arms(contacts: Contacts, c: int, bodies: Bodies, a: int, b: int, active:
         active.arm_b[n, k] = x - to_b * apart
 
 
+@kernel
+def take_resistance(materials: Materials, k: int, m: int, active: Active, n: int) -> None:
+    """Give active contact n the resistance to spinning and rolling of materials k and m."""
+    active.patch[n], active.rolling[n] = materials.patch[k, m], materials.rolling[k, m]
+    active.hertz[n] = materials.hertz[k, m] > 0.0
+
+
+@kernel
+def coarse_slop(bodies: Bodies, a: int, b: int, slop: float) -> float:
+    """Gaps that count as closed far from the origin, where coordinates are coarse [m]."""
+    for k in range(3):
+        slop = max(slop, GRAIN * max(abs(bodies.mid[a, k]), abs(bodies.mid[b, k])))
+    return slop
+
+
+@kernel
+def mobility(bodies: Bodies, a: int, b: int, active: Active, n: int, rows: int) -> float:
+    """Mean diagonal of the local matrix of active contact n, over its first rows [1/kg]."""
+    frame, size = active.frame[n], 0.0
+    for k in range(rows):
+        size += side_product(bodies, a, frame, active.arm_a[n], frame, active.arm_a[n], k, k)
+        size += side_product(bodies, b, frame, active.arm_b[n], frame, active.arm_b[n], k, k)
+    return size / rows
+
+
+@kernel
+def restitution_of(materials: Materials, curves: np.ndarray, k: int, m: int, speed: float, mobility: float) -> float:
+    """eps_N of a pair of materials at an approach speed [m/s]; mobility: w_N^T M^-1 w_N [1/kg].
+
+    A curve whose value is outside [0, 1] gives what is not a number, which ends the run.
+    """
+    number = materials.curve[k, m]
+    if number < 0:
+        return materials.eps_N[k, m]
+    e = call_address(curves[number], 0.0, max(0.0, speed), 1.0 / mobility)
+    return e if 0.0 <= e <= 1.0 else np.nan
+
+
 @kernel(apart=True)
 def activate(
     contacts: Contacts, count: int, bodies: Bodies, vel: np.ndarray, geoms: Geoms, materials: Materials,
-    options: Options, active: Active,
+    curves: np.ndarray, options: Options, active: Active,
 ) -> int:  # fmt: skip
-    """Write the active contacts in the order of their points; returns their number.  vel: velocities before."""
+    """Write the active contacts in the order of their points; returns their number.  vel: velocities before.
+
+    Under a law of `blows` contacts have no restitution here: it has been taken into account before.
+    """
     dt, dim, n = options.dt, options.dim, ZERO
     least, widest = 0.0, 0.0
     for c in range(count):
@@ -216,15 +261,13 @@ def activate(
             continue
         active.contact[n] = c
         set_arms(contacts, c, bodies, a, b, active, n)
-        slop = options.slop
-        if widest > slop:
-            for k in range(3):
-                slop = max(slop, GRAIN * max(abs(bodies.mid[a, k]), abs(bodies.mid[b, k])))
+        slop = options.slop if widest <= options.slop else coarse_slop(bodies, a, b, options.slop)
         frame = active.frame[n]
         tangents(contacts.normal[c], dim == 2, frame)
         v0, _, _ = contact_velocity(active, n, bodies, bodies.free, a, b)
         k, m = geoms.material[contacts.pair[c, 0]], geoms.material[contacts.pair[c, 1]]
-        if options.predictive and gap > slop and gap + dt * v0 > 0.0 and materials.eps_N[k, m] > 0.0:
+        bounces = (materials.eps_N[k, m] > 0.0 or materials.curve[k, m] >= 0) and options.law == 0
+        if options.predictive and gap > slop and gap + dt * v0 > 0.0 and bounces:
             continue
         u0, u1, u2 = contact_velocity(active, n, bodies, vel, a, b)
         mu, axes_of = materials.mu[k, m], materials.axes_of[k, m]
@@ -234,9 +277,13 @@ def activate(
         before = active.before[n]
         before[0], before[1], before[2] = u0, u1, u2
         bias = active.bias[n]
-        eps_N, eps_T = materials.eps_N[k, m], materials.eps_T[k, m]
+        eps_N, eps_T = (materials.eps_N[k, m], materials.eps_T[k, m]) if options.law == 0 else (0.0, 0.0)
+        if materials.curve[k, m] >= 0 and bounces:
+            eps_N = restitution_of(materials, curves, k, m, -u0, mobility(bodies, a, b, active, n, 1))
         p = contacts.impulse[c]
         blow = u0 < 0.0 and gap + dt * u0 <= slop and -u0 > abs(v0 - u0) and p[0] == 0.0 and p[1] == 0.0 and p[2] == 0.0
+        if materials.mu_impact[k, m] >= 0.0 and blow:
+            mu = materials.mu_impact[k, m]
         turning, more = options.predictive and not blow and turns(bodies, a, b, dt), 0.0
         if turning and turn_as_one(bodies.ahead[a], bodies.ahead[b]):
             more = gap_beyond(bodies.ahead, geoms, contacts, active, n, dt)
@@ -246,6 +293,9 @@ def activate(
                 more = 0.0
             else:
                 u0, v0 = held, v0 + more
+        elif turning and geoms.kind[contacts.pair[c, 1]] == SMOOTH:
+            more = gap_beyond(bodies.ahead, geoms, contacts, active, n, dt)
+            u0, v0 = u0 + gap_beyond(vel, geoms, contacts, active, n, -dt), v0 + more
         if options.predictive:
             near = least if gap - least <= slop else gap
             floor, reach = (0.0, slop) if widest <= slop else (-max(near, 0.0) / dt, 0.0)
@@ -258,10 +308,8 @@ def activate(
         else:
             active.impact[n] = u0 < 0.0
             bias[0] = eps_N * u0
-        if active.impact[n] or not options.predictive:
-            bias[1], bias[2] = eps_T * u1, eps_T * u2
-        else:
-            bias[1], bias[2] = 0.0, 0.0
+        struck = active.impact[n] or not options.predictive
+        bias[1], bias[2] = (eps_T * u1, eps_T * u2) if struck else (0.0, 0.0)
         active.gap[n] = gap
         active.mu[n] = mu
         active.turning[n] = turning
@@ -269,14 +317,10 @@ def activate(
         beyond[0], beyond[1], beyond[2] = more, 0.0, 0.0
         if turning and mu > 0.0:
             beyond[1], beyond[2] = slip_beyond(bodies.ahead, geoms, contacts, active, n, dt)
-            bias[1] += beyond[1]
-            bias[2] += beyond[2]
+            bias[1], bias[2] = bias[1] + beyond[1], bias[2] + beyond[2]
+        take_resistance(materials, k, m, active, n)
         last_impulse(contacts, active, n, dim)
-        size = 0.0
-        for k in range(dim):
-            size += side_product(bodies, a, frame, active.arm_a[n], frame, active.arm_a[n], k, k)
-            size += side_product(bodies, b, frame, active.arm_b[n], frame, active.arm_b[n], k, k)
-        active.mobility[n] = size / dim
+        active.mobility[n] = mobility(bodies, a, b, active, n, dim)
         n += 1
     return n
 

@@ -25,8 +25,9 @@ import math
 import numpy as np
 
 from stickslip.jit import kernel
-from stickslip.scenes.layout import CAPSULE, HULL, POLYGON, Active, Bodies, Contacts, Geoms
-from stickslip.scenes.rotation import times
+from stickslip.scenes.collision.smooth import curvature
+from stickslip.scenes.layout import CAPSULE, HULL, PLANE, POLYGON, SMOOTH, Active, Bodies, Contacts, Geoms
+from stickslip.scenes.rotation import determinant, invert, times
 
 TURNING = 1e-9  # rad in a step: less does not change the slip within it
 SERIES = 0.05  # rad in a step, up to which sin and cos lose digits, and a series to x^6 does not
@@ -125,6 +126,9 @@ def gap_beyond(vel: np.ndarray, geoms: Geoms, contacts: Contacts, active: Active
     """
     c = active.contact[m]
     a, b, i, j = contacts.a[c], contacts.b[c], contacts.pair[c, 0], contacts.pair[c, 1]
+    if geoms.kind[j] == SMOOTH:
+        more, _, _ = curved_beyond(vel, geoms, contacts, active, m, dt)
+        return more
     v, w, p, q, n = vel[a], vel[b], active.arm_a[m], active.arm_b[m], contacts.normal[c]
     d, e, f = apart_rate(v, w, p, q)
     if geoms.kind[i] > CAPSULE:
@@ -164,12 +168,74 @@ def gap_beyond(vel: np.ndarray, geoms: Geoms, contacts: Contacts, active: Active
     return arm_along(n, w, q, s, dt, exact) - arm_along(n, v, p, -r, dt, exact) + turn
 
 
+@kernel(apart=True)
+def curved_beyond(
+    vel: np.ndarray, geoms: Geoms, contacts: Contacts, active: Active, m: int, dt: float
+) -> tuple[float, float, float]:
+    """What gap rate and slip over the step are beyond those of the frame, where a curved form touches [m/s].
+
+    The point of contact goes on over both surfaces.  With H_A, H_B their radii of curvature, n from A to B, and u the
+    velocity of B's material point relative to A's,
+
+        (H_A + H_B + gap 1) n' = P u + H_A (w_A x n) + H_B (w_B x n),
+        r_A' = w_A x r_A + H_A (n' - w_A x n),    r_B' = w_B x r_B - H_B (n' - w_B x n),
+        c = w_B x r_B' - w_A x r_A',
+
+    and velocities grow by dt/2 c up to the middle of the way to the next midpoint; that of the gap by n' . u, too.  The
+    normal of a half-space A turns with it: n' = w_A x n, and r_A is taken with the point of B.
+    """
+    k = active.contact[m]
+    v, w, p, q, n = vel[contacts.a[k]], vel[contacts.b[k]], active.arm_a[m], active.arm_b[m], contacts.normal[k]
+    i, j = contacts.pair[k, 0], contacts.pair[k, 1]
+    H, K, S = np.zeros(9), np.empty(9), np.empty(9)
+    curvature(geoms, j, n, K)
+    u = apart_rate(v, w, p, q)
+    a, b = cross(v[3], v[4], v[5], n[0], n[1], n[2]), cross(w[3], w[4], w[5], n[0], n[1], n[2])
+    t = a
+    flat = geoms.kind[i] == PLANE
+    if not flat:
+        if geoms.kind[i] == SMOOTH:
+            curvature(geoms, i, n, H)
+        else:
+            for s in range(9):
+                H[s] = geoms.extent[i, 0] * ((1.0 if s % 4 == 0 else 0.0) - n[s // 3] * n[s % 3])
+        # n' lies across n: n n^T makes the matrix regular there
+        size = max(geoms.extent[i, 0], geoms.bound[j])
+        for s in range(9):
+            S[s] = H[s] + K[s] + size * n[s // 3] * n[s % 3] + (contacts.gap[k] if s % 4 == 0 else 0.0)
+        along = u[0] * n[0] + u[1] * n[1] + u[2] * n[2]
+        x, y = times(H, a[0], a[1], a[2]), times(K, b[0], b[1], b[2])
+        det = determinant(S)
+        if abs(det) > 1e-12 * size * size * size:
+            R = np.empty(9)
+            invert(S, R)
+            t = times(
+                R,
+                u[0] - along * n[0] + x[0] + y[0],
+                u[1] - along * n[1] + x[1] + y[1],
+                u[2] - along * n[2] + x[2] + y[2],
+            )
+    d, e = times(H, t[0] - a[0], t[1] - a[1], t[2] - a[2]), times(K, t[0] - b[0], t[1] - b[1], t[2] - b[2])
+    f, g = cross(v[3], v[4], v[5], p[0], p[1], p[2]), cross(w[3], w[4], w[5], q[0], q[1], q[2])
+    g = (g[0] - e[0], g[1] - e[1], g[2] - e[2])
+    f = (f[0] + d[0], f[1] + d[1], f[2] + d[2])
+    if flat:  # the point of B, seen from A's centre, goes with B's centre and with r_B
+        f = (w[0] - v[0] + g[0], w[1] - v[1] + g[1], w[2] - v[2] + g[2])
+    f, g = cross(v[3], v[4], v[5], f[0], f[1], f[2]), cross(w[3], w[4], w[5], g[0], g[1], g[2])
+    x, y, z = 0.5 * dt * (g[0] - f[0]), 0.5 * dt * (g[1] - f[1]), 0.5 * dt * (g[2] - f[2])
+    along, first, second = times(active.frame[m], x, y, z)
+    return along + 0.5 * dt * (t[0] * u[0] + t[1] * u[1] + t[2] * u[2]), first, second
+
+
 @kernel
 def slip_beyond(
     vel: np.ndarray, geoms: Geoms, contacts: Contacts, active: Active, m: int, dt: float
 ) -> tuple[float, float]:
     """What slip over the step is beyond that of the frame, at active contact m [m/s]; vel: velocities of all bodies."""
     c = active.contact[m]
+    if geoms.kind[contacts.pair[c, 1]] == SMOOTH:
+        _, first, second = curved_beyond(vel, geoms, contacts, active, m, dt)
+        return first, second
     v, w = vel[contacts.a[c]], vel[contacts.b[c]]
     exact = geoms.kind[contacts.pair[c, 0]] > CAPSULE or turn_as_one(v, w)
     x, y, z = turned_arm(w, active.arm_b[m], dt, exact)

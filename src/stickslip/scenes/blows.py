@@ -1,0 +1,135 @@
+"""Impacts of a scene one after the other, under laws that are integrated through each impact (`routh`).
+
+A step first does the impacts at the velocities of its begin.  Of the contacts that are closed, or close within the
+step, the one that approaches fastest is struck first; its impulse changes the velocities at the others.  This goes on
+until none approaches.  What is left, less than REST of the first approach, and contacts that approach no faster than
+forces change velocities in a step, is left to the contact problem of the step, without restitution.  So no body is
+driven into another one, and Stronge's law never gains energy, whatever the number of contacts.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from stickslip.jit import kernel
+from stickslip.scenes.islands.problem import contact_velocity, restitution_of, side_product
+from stickslip.scenes.layout import MOVING, Active, Bodies, Contacts, Geoms, Materials, Options
+from stickslip.scenes.rotation import times
+from stickslip.scenes.routh import spatial_impact
+from stickslip.scenes.struck import is_hard
+
+REST = 1e-6  # of the first approach: what many small impacts leave of it
+ROUNDS = 40  # impacts for each active contact, and as many more
+
+
+@kernel
+def local_matrix(bodies: Bodies, contacts: Contacts, active: Active, m: int, G: np.ndarray) -> None:
+    """G = W^T M^-1 W (9,) of active contact m alone [1/kg]."""
+    c, f = active.contact[m], active.frame[m]
+    a, b, p, q = contacts.a[c], contacts.b[c], active.arm_a[m], active.arm_b[m]
+    for i in range(3):
+        for j in range(3):
+            G[3 * i + j] = side_product(bodies, a, f, p, f, p, i, j) + side_product(bodies, b, f, q, f, q, i, j)
+
+
+@kernel
+def push(bodies: Bodies, body: int, arm: np.ndarray, x: float, y: float, z: float, vel: np.ndarray) -> None:
+    """Add an impulse (x, y, z) [N s] at `arm` to the velocities of one body, in the table `vel`."""
+    m, v = bodies.inv_mass[body], vel[body]
+    v[0] += m * x
+    v[1] += m * y
+    v[2] += m * z
+    d, e, f = times(bodies.inv_inertia[body], arm[1] * z - arm[2] * y, arm[2] * x - arm[0] * z, arm[0] * y - arm[1] * x)
+    v[3] += d
+    v[4] += e
+    v[5] += f
+
+
+@kernel
+def fastest(contacts: Contacts, active: Active, n: int, bodies: Bodies, vel: np.ndarray, options: Options) -> int:
+    """The active contact that approaches fastest and meets within the step; -1: none approaches."""
+    chosen, most = -1, 0.0
+    for m in range(n):
+        c = active.contact[m]
+        u, _, _ = contact_velocity(active, m, bodies, vel, contacts.a[c], contacts.b[c])
+        if u < most and active.gap[m] + options.dt * u <= options.slop and active.mobility[m] > 0.0:
+            chosen, most = m, u
+    return chosen
+
+
+@kernel
+def strike_one(
+    bodies: Bodies, contacts: Contacts, active: Active, m: int, geoms: Geoms, materials: Materials, curves: np.ndarray,
+    options: Options, vel: np.ndarray,
+) -> bool:  # fmt: skip
+    """One impact of active contact m: velocities before, free and at the end change; False where it has no end."""
+    G, u, Lambda, c = np.empty(9), np.empty(3), np.zeros(3), active.contact[m]
+    a, b, f = contacts.a[c], contacts.b[c], active.frame[m]
+    u[0], u[1], u[2] = contact_velocity(active, m, bodies, vel, a, b)
+    local_matrix(bodies, contacts, active, m, G)
+    k, j = geoms.material[contacts.pair[c, 0]], geoms.material[contacts.pair[c, 1]]
+    e = restitution_of(materials, curves, k, j, -u[0], G[0])
+    if options.dim == 2:
+        u[2] = 0.0
+    if not spatial_impact(G, u, active.mu[m], e, options.law - 1, Lambda):
+        return False
+    x = f[0] * Lambda[0] + f[3] * Lambda[1] + f[6] * Lambda[2]
+    y = f[1] * Lambda[0] + f[4] * Lambda[1] + f[7] * Lambda[2]
+    z = f[2] * Lambda[0] + f[5] * Lambda[1] + f[8] * Lambda[2]
+    if bodies.kind[a] == MOVING:
+        push(bodies, a, active.arm_a[m], -x, -y, -z, vel)
+        push(bodies, a, active.arm_a[m], -x, -y, -z, bodies.free)
+    if bodies.kind[b] == MOVING:
+        push(bodies, b, active.arm_b[m], x, y, z, vel)
+        push(bodies, b, active.arm_b[m], x, y, z, bodies.free)
+    v0, v1, v2 = contact_velocity(active, m, bodies, vel, a, b)
+    hit, prior, after = contacts.hit[c], contacts.prior[c], contacts.after[c]
+    if hit[0] == 0.0 and hit[1] == 0.0 and hit[2] == 0.0:
+        prior[0], prior[1], prior[2] = u[0], u[1], u[2]
+    hit[0], hit[1], hit[2] = hit[0] + x, hit[1] + y, hit[2] + z
+    after[0], after[1], after[2] = v0, v1, v2
+    contacts.work[c] += 0.5 * (Lambda[0] * (u[0] + v0) + Lambda[1] * (u[1] + v1) + Lambda[2] * (u[2] + v2))
+    return True
+
+
+@kernel(apart=True)
+def impacts_in_sequence(
+    bodies: Bodies, contacts: Contacts, active: Active, n: int, geoms: Geoms, materials: Materials, curves: np.ndarray,
+    options: Options, vel: np.ndarray,
+) -> int:  # fmt: skip
+    """Do the impacts of a step; `vel`: velocities before, which change, as free and end velocities do.
+
+    Returns how many impacts were left to the contact problem because they had no end.
+    """
+    hard = False
+    for m in range(n):
+        hard = hard or (active.impact[m] and is_hard(bodies, contacts, active, m, options.dt))
+    if not hard:
+        return 0
+    first, left = 0.0, 0
+    for _ in range(ROUNDS * (n + 1)):
+        m = fastest(contacts, active, n, bodies, vel, options)
+        if m < 0:
+            break
+        c = active.contact[m]
+        u, _, _ = contact_velocity(active, m, bodies, vel, contacts.a[c], contacts.b[c])
+        first = max(first, -u)
+        if -u <= REST * first:
+            break
+        if not strike_one(bodies, contacts, active, m, geoms, materials, curves, options, vel):
+            left += 1
+            break
+    for i in range(bodies.kind.shape[0]):
+        if bodies.kind[i] == MOVING:
+            for k in range(6):
+                bodies.end[i, k] = bodies.free[i, k]
+    return left
+
+
+@kernel
+def tangential_size(hit: np.ndarray, normal: np.ndarray) -> tuple[float, float]:
+    """Normal and tangential part of an impulse (3,) in world axes [N s]."""
+    along = hit[0] * normal[0] + hit[1] * normal[1] + hit[2] * normal[2]
+    return along, math.sqrt(max(0.0, hit[0] ** 2 + hit[1] ** 2 + hit[2] ** 2 - along * along))
