@@ -436,7 +436,7 @@ SOLVERS: dict[str, type[PlanarSolver]] = {
 def not_in_space(name: str) -> str:
     """Why a solver cannot be had for contacts with two tangents."""
     others = ", ".join(repr(key) for key, solver in SOLVERS.items() if solver.in_space)
-    return f"solver {name!r} is for the LCP of planar contacts, and friction in two tangents is none; take one of {others}."
+    return f"solver must be one of {others} for contacts with two tangents, whose friction is no LCP, got {name!r}."
 
 
 def _in_space(problem: PlanarProblem) -> Any:

@@ -47,8 +47,8 @@ class Spatial:
     def of(cls, tangent: np.ndarray, sections: Sequence[CrossSection | None]) -> Spatial:
         """tangent : (k,) bool, rows of second tangents; sections : of the rows, None for the disc."""
         second = np.flatnonzero(tangent)
-        rows = [section_row(sections[i]) for i in second]
-        own = [sections[i] for i in second]
+        rows = [section_row(sections[int(i)]) for i in second]
+        own = [sections[int(i)] for i in second]
         return cls(second - 1, second, tuple(b if a is None else a for a, b in zip(rows, own, strict=True)))
 
     def bound(self, mu: np.ndarray, Lambda_N: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -159,7 +159,8 @@ class SpatialProblem(PlanarProblem):
                     D, size = self.block(i, j), size + self.size_T[j]
                     before = np.array([N[i], T[i], T[j]])
                     c = np.array([xi_N[i], xi_T[i], xi_T[j]]) - D @ before
-                    found = np.array(_solve_one(D.copy(), c, self.mu[i], self.mu[j], sections[i], before[1:]))
+                    mu = float(self.mu[i]), float(self.mu[j])
+                    found = np.array(_solve_one(D.copy(), c, *mu, sections[i], before[1:]), dtype=float)
                     step = float(np.diag(D) @ np.abs(found - before))
                     N[i], T[i], T[j] = found
                 change = max(change, step / max(size, 1e-300))
@@ -245,7 +246,8 @@ class SpatialProblem(PlanarProblem):
 def _extents(section: Section) -> tuple[float, float]:
     if isinstance(section, np.ndarray):
         return section_extent(section, 0), section_extent(section, 1)
-    return tuple(max(section.support(sign * axis) for sign in (1.0, -1.0)) for axis in np.eye(2))  # type: ignore[return-value]
+    first, second = (max(section.support(axis), section.support(-axis)) for axis in np.eye(2))
+    return first, second
 
 
 def _gauge(section: Section, s1: float, s2: float) -> float:

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import sympy as sp
 
-from stickslip.contact.sections import CrossSection
+from stickslip.contact.sections import CrossSection, Ellipse
 from stickslip.laws.friction import Coulomb, Elliptic, FrictionCurve, FrictionLaw, LoadIndependent
 from stickslip.laws.restitution import RestitutionCurve
 from stickslip.mechanisms.system import (
@@ -186,6 +186,11 @@ class Contact:
             raise ValueError(
                 f"contact {self.name!r}: section must be a CrossSection such as Polygon.regular(8) or PowerNorm(4), "
                 f"got {self.section!r}."
+            )
+        if isinstance(self.section, Ellipse) and self.section != Ellipse():
+            raise ValueError(
+                f"contact {self.name!r}: section must not be an Ellipse with axes of its own; give them as "
+                f"friction=Elliptic(first, second)."
             )
         if not _is_zero(self.threshold):
             raise ValueError(

@@ -216,7 +216,8 @@ class FunctionModel:
 
         def read(value: Any, law: str, also: frozenset[Expr] = frozenset()) -> Expr:
             if isinstance(value, RestitutionCurve):
-                value, also = value.at(*approach_symbols(k)), frozenset(approach_symbols(k))
+                own = approach_symbols(k - 1 if contact.kind == TANGENT else k)
+                value, also = value.at(*own), frozenset(own)
             if callable(value) and not hasattr(value, "free_symbols"):
                 return sp.Symbol(self._call(f"{law}_law_{k}", f"{law} of contact {contact.name!r}", value))
             expression = sp.sympify(sp.Symbol(value) if isinstance(value, str) else value)

@@ -688,7 +688,8 @@ def _coefficient(notation: Notation, contact: Contact, k: int, name: str) -> Exp
     """A coefficient of contact k in real plain symbols; a law of the approach in those of `approach_symbols`."""
     value, also = contact.coefficient if name == "friction" else getattr(contact, name), frozenset[Expr]()
     if isinstance(value, RestitutionCurve):
-        value, also = value.at(*approach_symbols(k)), frozenset(approach_symbols(k))
+        own = approach_symbols(k - 1 if contact.kind == TANGENT else k)  # a second tangent approaches as its contact
+        value, also = value.at(*own), frozenset(own)
     # the energy of a spring, preload |x|, is a potential only where the preload is constant
     allowed = "p" if contact.kind == SPRING else "qtp"
     return notation.read(value, f"{name} of contact {contact.name!r}", allowed, also)

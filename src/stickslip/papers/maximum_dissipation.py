@@ -22,6 +22,7 @@ from stickslip.contact.any_section import one_contact_solutions
 from stickslip.contact.sections import CrossSection, Ellipse
 from stickslip.lcp.problems import _check_finite, _floats
 
+CIRCLE = Ellipse()
 _AT_BOUND = 1e-9  # an impulse this close to the edge of its section, relatively, counts as on the edge
 
 
@@ -43,7 +44,7 @@ class DissipationProblem:
     W: np.ndarray
     q: np.ndarray
     mu: np.ndarray
-    section: CrossSection | Sequence[CrossSection] = Ellipse()
+    section: CrossSection | Sequence[CrossSection] = CIRCLE
 
     def __post_init__(self) -> None:
         W, q = _floats(self.W, "W"), _floats(self.q, "q")
