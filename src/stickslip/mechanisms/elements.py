@@ -229,7 +229,7 @@ class Contact:
                 )
             object.__setattr__(self, "friction", 0)
             object.__setattr__(self, "threshold", law.threshold)
-        elif isinstance(law, FrictionLaw) and self.kind not in (CONTACT, CLUTCH):
+        elif isinstance(law, FrictionLaw) and self.kind not in (CONTACT, CLUTCH, TANGENT):
             raise ValueError(
                 f"contact {self.name!r}: {type(law).__name__} needs a normal force, which a {KIND_NAMES[self.kind]} "
                 "has not; give threshold=."
