@@ -298,6 +298,175 @@ def test_impact_has_newtons_coefficients_in_both_tangents():
     assert slips.energy_change < 0.0
 
 
+# -- event-driven --------------------------------------------------------------------------------------------
+
+
+def walk(system, **more):
+    return run(system, stepper="event-driven", engine="auto", dt=0.05, **more)
+
+
+def test_event_driven_keeps_the_invariant_of_the_incline_while_the_slip_turns(disc):
+    slope = 0.4
+    trajectory = walk(disc, u=(0.0, 1.0, 0.0), params={"slope": slope, "friction": math.tan(slope)})
+    assert_allclose(np.hypot(trajectory.u[:, 0], trajectory.u[:, 1]) + trajectory.u[:, 0], 1.0, atol=1e-9)
+    assert trajectory.contact_state[1:, 0].tolist() == [ss.trajectory.SLIP_PLUS] * 10
+
+
+def test_event_driven_finds_the_end_of_a_slip_and_the_place_of_rest(disc):
+    trajectory = walk(disc, u=(0.6, 0.8, 0.0))
+    assert_allclose(trajectory.q[-1], [0.06, 0.08, 0.0], atol=1e-12)
+    events = trajectory.events()
+    assert list(events["kind"]) == ["sticks"]
+    assert events["time"][0] == pytest.approx(0.2, abs=1e-12)
+    lost = trajectory.energy.total[0] - trajectory.energy.total[-1]
+    assert trajectory.certificate.contact_work == pytest.approx(-lost, rel=1e-9)
+
+
+def test_event_driven_slip_begins_at_its_bound_and_follows_the_force_that_turns():
+    """The push 8 t turns with 3 rad/s; the midpoint rule tends to the event-driven motion by halves."""
+    t = sp.Symbol("t")
+    system = ss.LagrangianSystem.from_energies(
+        [X, Y, Z],
+        velocities=[U, V, W],
+        kinetic=(U**2 + V**2 + W**2) / 2,
+        potential=10 * Z,
+        forces=[8 * t * sp.cos(3 * t), 8 * t * sp.sin(3 * t), 0],
+        contacts=[Contact("plane", gap=Z, slip=[X, Y], friction=0.4)],
+        time=t,
+        name="pushed puck",
+    )
+    exact = walk(system, t_end=0.6)
+    assert [*exact.events()["kind"], *exact.events()["time"]] == ["slips", pytest.approx(0.5, abs=1e-9)]
+    errors = [run(system, dt=dt, t_end=0.6, engine="reference").u[-1] - exact.u[-1] for dt in (2e-3, 1e-3)]
+    assert_allclose(errors[0][:2] / errors[1][:2], 2.0, rtol=0.1)
+    assert np.abs(errors[1]).max() < 1e-3
+
+
+def test_event_driven_ball_rolls_after_its_time_and_strikes_with_restitution():
+    ball = ss.library.sliding_ball()
+    trajectory = ball.simulate(stepper="event-driven", dt=0.1, t_end=0.5, progress=False)
+    slip = np.hypot(ball.u0[0] - 0.028 * ball.u0[4], ball.u0[1] + 0.028 * ball.u0[3])
+    assert trajectory.events()["time"].tolist() == [pytest.approx(slip / (3.5 * 0.2 * 9.81), rel=1e-10)]
+    assert_allclose(trajectory.u[-1, :2], 5 / 7 * ball.u0[:2] + 2 / 7 * 0.028 * np.array([20.0, 60.0]), rtol=1e-9)
+    hop = puck(restitution_normal=0.5, friction=0.2)
+    thrown = walk(hop, q=(0.0, 0.0, 0.2), u=(1.0, 0.5, 0.0), t_end=0.8)
+    first = thrown.impacts()
+    assert first["time"][0] == pytest.approx(0.2, abs=1e-10)
+    assert first["normal_velocity_after"][0] == pytest.approx(1.0, rel=1e-9)
+    # the first impact changes the sliding velocity by mu (1 + e) 2 m/s against its direction
+    change = 0.2 * 1.5 * 2.0
+    assert_allclose(first["tangential_impulse"][:2], -change * np.array([1.0, 0.5]) / np.hypot(1.0, 0.5), rtol=1e-9)
+    assert thrown.contact_state[-1, 0] == ss.trajectory.STICK
+    assert thrown.q[-1, 2] == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"section": Polygon.regular(6)}, "needs a smooth section"),
+        ({"section": OwnSection()}, "needs a smooth section"),
+    ],
+)
+def test_event_driven_refuses_sections_with_corners(more, message):
+    with pytest.raises(ValueError, match=message):
+        walk(puck(**more))
+
+
+def top_by_hand(p, t_end, q0, u0):
+    """Newton's and Euler's equations of the sliding top in space, the axis as a unit vector: state (c, v, e, L)."""
+    from scipy.integrate import solve_ivp
+
+    m, length, r, A, C, mu, g = (p[k] for k in ("mass", "length", "radius", "inertia", "inertia_axis", "friction", "g"))
+    up = np.array([0.0, 0.0, 1.0])
+
+    def spin(e, L):
+        return L / A + (1.0 / C - 1.0 / A) * (L @ e) * e
+
+    def rates(_, y):
+        v, e, L = y[3:6], y[6:9], y[9:12]
+        omega = spin(e, L)
+        arm = -length * e - r * up
+        slip = v + np.cross(omega, arm)
+        friction = -mu * slip / np.linalg.norm(slip)
+        friction[2] = 0.0
+        push = up + friction
+
+        # height of the tip: (c - l e) . up is constant; its second derivative is linear in the load
+        def rise(N):
+            dL = np.cross(arm, N * push)
+            de = np.cross(omega, e)
+            d_omega = dL / A + (1.0 / C - 1.0 / A) * ((dL @ e + L @ de) * e + (L @ e) * de)
+            dde = np.cross(d_omega, e) + np.cross(omega, de)
+            return N * push[2] / m - g - length * dde[2], dL, de
+
+        low, high = rise(0.0)[0], rise(1.0)[0]
+        N = -low / (high - low)
+        _, dL, de = rise(N)
+        return np.concatenate([v, N * push / m - g * up, de, dL])
+
+    x, y, z, phi, theta, _ = q0
+    e = np.array([math.sin(theta) * math.cos(phi), math.sin(theta) * math.sin(phi), math.cos(theta)])
+    across = np.array([-math.sin(phi), math.cos(phi), 0.0])
+    omega = u0[3] * up + u0[4] * across + u0[5] * e
+    L = A * omega + (C - A) * (omega @ e) * e
+    start = np.concatenate([[x, y, z], u0[:3], e, L])
+    return solve_ivp(rates, (0.0, t_end), start, rtol=1e-11, atol=1e-13, method="DOP853").y[:, -1]
+
+
+def test_top_that_slides_agrees_with_the_equations_of_newton_and_euler():
+    top = ss.library.sliding_top()
+    trajectory = top.simulate(stepper="event-driven", dt=0.01, t_end=0.05, progress=False)
+    p = dict(zip(top.system.parameter_names, top.system.parameter_values, strict=True))
+    by_hand = top_by_hand(p, 0.05, top.q0, top.u0)
+    q = trajectory.q[-1]
+    axis = [math.sin(q[4]) * math.cos(q[3]), math.sin(q[4]) * math.sin(q[3]), math.cos(q[4])]
+    assert_allclose(q[:3], by_hand[:3], atol=1e-9)
+    assert_allclose(axis, by_hand[6:9], atol=1e-7)
+    assert q[4] < top.q0[4]  # it rises
+
+
+# -- files, ensembles ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"friction": ss.Elliptic(MU, 0.25), "section": PowerNorm(4.0)},
+        {"section": Polygon.regular(5), "restitution_normal": 0.5},
+        {"slip_velocity": None, "slip": [X, Y]},
+        {"slip_velocity": None, "slip": [[(sp.cos(Z), X), (2, Y)], [(1, Y)]]},
+        {"slip_velocity": None, "tangent": [[1, 0, 0], [0, 1, 0]], "tangent_drift": [TURN, 0]},
+    ],
+)
+def test_a_model_file_gives_the_same_system(more):
+    from stickslip.scenario import Scenario
+
+    scenario = Scenario(puck(WALL, **more), np.zeros(3), np.array([1.0, 0.0, 0.0]), 1e-3, 0.1, title="puck", source="x")
+    again = ss.model_from_text(ss.model_text(scenario)).scenario
+    assert again.system.source() == scenario.system.source()
+    assert again.system.sections == scenario.system.sections
+    assert ss.model_text(again) == ss.model_text(scenario)
+
+
+def test_ensemble_members_are_the_runs_of_their_parameters(disc):
+    from stickslip.scenario import Scenario
+
+    scenario = Scenario(disc, np.zeros(3), np.array([0.6, 0.8, 0.0]), 5e-3, 0.1, title="puck", source="x")
+    found = ss.ensemble(scenario, {"friction": [0.2, 0.4]}, observe=["final"], progress=False)
+    for i, friction in enumerate((0.2, 0.4)):
+        single = run(disc, u=(0.6, 0.8, 0.0), params={"friction": friction}, t_end=0.1)
+        assert_allclose(np.concatenate([single.q[-1], single.u[-1]]), np.concatenate([found["final_q"][i], found["final_u"][i]]), atol=1e-14)
+
+
+def test_a_saved_run_has_both_tangents(disc, tmp_path):
+    trajectory = run(disc, u=(0.6, 0.8, 0.0), t_end=0.05)
+    trajectory.save(tmp_path / "run.nc")
+    again = ss.load(tmp_path / "run.nc")
+    assert again.contact_kinds == trajectory.contact_kinds
+    assert_allclose(again.tangential_impulse, trajectory.tangential_impulse, rtol=0)
+
+
 # -- refusals ------------------------------------------------------------------------------------------------
 
 

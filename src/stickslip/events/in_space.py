@@ -39,6 +39,7 @@ STOPPED = 1e-7  # of the largest speed of a slip: the rest is one more step
 ONSET = 1e-9  # of the speeds in a slip: its speed where it begins
 STIFF_STEPS = 3000.0  # explicit steps in a run beyond which the implicit method takes over
 SWEEPS = 2000
+LOWEST = 1e-3  # of gap_tol: lower hops are none
 
 
 @dataclass(frozen=True, eq=False)
@@ -411,7 +412,7 @@ class SpaceMotion:
         n = self.system.n_contacts
         scale = max(self.load, float(np.abs(found.forces).max(initial=0.0)))
         tol = np.full((n, 2), 1e-9)
-        tol[:, 0] = np.where(self.closed, 1e-9 * scale, self.gap_tol)
+        tol[:, 0] = np.where(self.closed, 1e-9 * scale, LOWEST * self.gap_tol)
         return tol
 
     def _first_event(self, dense: Any, t_A: float, t_E: float, armed: np.ndarray, tol: Array) -> Any:
@@ -529,7 +530,8 @@ class SpaceMotion:
         for k in index:
             resting = gamma[k, 0] <= ROUND_OFF * (size[k, 0] + abs(float(hit.normal_velocity_before[k])))
             back = -open_rates[k, 0] * (1.0 - eps_N[k])
-            if not resting and 0.0 < 2.0 * gamma[k, 0] < back * self.zeno * self.span:
+            low = gamma[k, 0] ** 2 < -20.0 * open_rates[k, 0] * LOWEST * self.gap_tol
+            if not resting and back > 0.0 and (low or 2.0 * gamma[k, 0] < back * self.zeno * self.span):
                 resting = True  # infinitely many impacts still to come, within the time that counts as none
                 self.happened.append((self.t + 2.0 * float(gamma[k, 0] / back), ACCUMULATES, int(k)))
             if resting:

@@ -140,9 +140,7 @@ CONTACTS = Tagged(
             {
                 "name": _CONTACT_NAME,
                 "gap": Key(_EXPRESSION, "distance g_N(q, t) [m], negative when the bodies overlap", required=True),
-                "slip": Key(
-                    _SLIP, "displacement along the surface [m], or pairs [factor, displacement]; or two such"
-                ),
+                "slip": Key(_SLIP, "displacement along the surface [m], or pairs [factor, displacement]; or two such"),
                 "slip_velocity": Key(
                     Either((_TWO, _EXPRESSION)), "sliding velocity [m/s], linear in the velocities; or a list of two"
                 ),
