@@ -456,7 +456,11 @@ def test_ensemble_members_are_the_runs_of_their_parameters(disc):
     found = ss.ensemble(scenario, {"friction": [0.2, 0.4]}, observe=["final"], progress=False)
     for i, friction in enumerate((0.2, 0.4)):
         single = run(disc, u=(0.6, 0.8, 0.0), params={"friction": friction}, t_end=0.1)
-        assert_allclose(np.concatenate([single.q[-1], single.u[-1]]), np.concatenate([found["final_q"][i], found["final_u"][i]]), atol=1e-14)
+        assert_allclose(
+            np.concatenate([single.q[-1], single.u[-1]]),
+            np.concatenate([found["final_q"][i], found["final_u"][i]]),
+            atol=1e-14,
+        )
 
 
 def test_a_saved_run_has_both_tangents(disc, tmp_path):

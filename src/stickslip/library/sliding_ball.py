@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import sympy as sp
 
-from stickslip.drawing.primitives import Circle, Drawing, Primitive, cos, line, sin
+from stickslip.drawing.primitives import Circle, Drawing, Marker, Primitive, cos, line, sin
 from stickslip.mechanisms.elements import Contact
 from stickslip.mechanisms.lagrangian import LagrangianSystem
 from stickslip.scenario import Scenario, require_positive
@@ -106,4 +106,5 @@ def _system(parameters: Mapping[str, float]) -> LagrangianSystem:
 def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primitive]:
     angle = p["turn"] * t
     spokes = [(cos(angle), sin(angle)), (-sin(angle), cos(angle))]
-    return [*(line((-s[0], -s[1]), s) for s in spokes), Circle((q[0], q[1]), p["radius"], "accent")]
+    place = (q[0], q[1])
+    return [*(line((-s[0], -s[1]), s) for s in spokes), Circle(place, p["radius"], "accent"), Marker(0, place)]

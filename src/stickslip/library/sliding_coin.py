@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import sympy as sp
 
-from stickslip.drawing.primitives import Circle, Drawing, Primitive, cos, line, sin
+from stickslip.drawing.primitives import Circle, Drawing, Marker, Primitive, cos, line, sin
 from stickslip.library.rolling_coin import steady_spin
 from stickslip.mechanisms.elements import Contact
 from stickslip.mechanisms.lagrangian import LagrangianSystem
@@ -113,4 +113,9 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
     R = p["radius"]
     contact = (x + R * cos(theta) * sin(psi), y - R * cos(theta) * cos(psi))
     ends = [(contact[0] + s * R * cos(psi), contact[1] + s * R * sin(psi)) for s in (-1.0, 1.0)]
-    return [line(ends[0], ends[1]), Circle(contact, 0.06 * R, "accent"), Circle((x, y), 0.1 * R, "joint")]
+    return [
+        line(ends[0], ends[1]),
+        Circle(contact, 0.06 * R, "accent"),
+        Circle((x, y), 0.1 * R, "joint"),
+        Marker(0, contact),
+    ]

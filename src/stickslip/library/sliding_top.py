@@ -9,7 +9,7 @@ import numpy as np
 import sympy as sp
 
 from stickslip.drawing.joint_shapes import bar
-from stickslip.drawing.primitives import Circle, Drawing, Primitive, cos, sin
+from stickslip.drawing.primitives import Circle, Drawing, Marker, Primitive, cos, sin
 from stickslip.mechanisms.elements import Contact
 from stickslip.mechanisms.lagrangian import LagrangianSystem
 from stickslip.scenario import Scenario, require_positive
@@ -126,4 +126,5 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
         Circle((x, z), 0.45 * size, "body"),
         Circle((x + 0.3 * size * cos(psi), z + 0.1 * size * sin(psi)), 0.05 * size, "accent"),
         Circle(tip, p["radius"], "joint"),
+        Marker(0, (tip[0], tip[1] - p["radius"])),
     ]
