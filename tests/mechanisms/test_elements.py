@@ -114,7 +114,7 @@ def test_wrong_input_is_one_line_that_names_the_field(build, message):
         build()
 
 
-@pytest.mark.parametrize("more", [{"slip": [x, y]}, {"slip": (x,)}, {"tangent": [[1, 0], [0, 1]]}])
-def test_several_directions_of_slip_are_refused_with_one_line(more):
+@pytest.mark.parametrize("more", [{"slip": [x, y, x]}, {"slip": (x,)}, {"tangent": [[1, 0], [0, 1], [1, 1]]}])
+def test_another_number_of_tangents_than_two_is_refused_with_one_line(more):
     with pytest.raises(ValueError, match=r"contact 'floor': (slip|tangent) must be one direction of slip"):
         Contact("floor", gap=y, friction=0.3, **more)

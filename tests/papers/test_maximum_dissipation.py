@@ -8,15 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stickslip as ss
+from stickslip.contact.any_section import one_contact_solutions
 from stickslip.contact.contacts import contacts_from
 from stickslip.contact.pyramid import pyramid_solution
+from stickslip.contact.sections import Ellipse, Polygon, PowerNorm
 from stickslip.papers.maximum_dissipation import (
     DissipationProblem,
-    Ellipse,
-    Polygon,
-    PowerNorm,
     fritz_john_residual,
-    one_contact_solutions,
     solve_dissipation,
     solve_fritz_john,
 )

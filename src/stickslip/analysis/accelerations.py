@@ -120,6 +120,7 @@ def accelerations(
     'several'
     """
     require_system(system)
+    system.require_planar("accelerations")
     q, u, p = system.check(q, u, params, real_number(t, "t"), ("q", "u"))
     u = held_velocities(system, q, u, p, t)
     problem, _ = closed_problem(system, q, u, p, t, gap_tol, velocity_tol)

@@ -185,6 +185,7 @@ def contact_problem(
     1
     """
     require_system(system)
+    system.require_planar("contact_problem, which writes an LCP,")
     if real_number(dt, "dt") < 0.0:
         raise ValueError(f"dt must not be negative, got {dt:g} s; dt = 0 is a pure impact.")
     q, u, p = system.check(q, u, params, real_number(t, "t"), ("q", "u"))

@@ -168,6 +168,7 @@ def equilibrium(
     True
     """
     require_system(system)
+    system.require_planar("equilibrium")
     start = real_array(q, f"q must be {system.n_dof} numbers, one per coordinate, got {q!r}.")
     u = np.zeros(system.n_dof)
     q, u, p = system.check(start, u, params, real_number(t, "t"), ("q", "u"))

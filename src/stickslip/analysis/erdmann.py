@@ -99,6 +99,7 @@ def erdmann(
     (False, True)
     """
     require_system(system)
+    system.require_planar("erdmann")
     t = real_number(t, "t")
     place, _, p = system.check(q, np.zeros(system.n_dof), params, t, ("q", "u"))
     index = _chosen(system, place, t, p, contacts, gap_tol)

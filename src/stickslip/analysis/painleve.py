@@ -90,6 +90,7 @@ def painleve(
     ValueError : no closed contact; a closed contact that approaches, which is an impact; elements other than contacts.
     """
     require_system(system)
+    system.require_planar("painleve")
     q, u, p = system.check(q, u, params, real_number(t, "t"), ("q", "u"))
     state, u = _sliding(system, q, u, p, t, gap_tol, velocity_tol)
     found = solved(system, state, t, q, u, p)
@@ -126,6 +127,7 @@ def critical_friction(
     With slip = 1 or -1 only one direction of slip counts: alpha - mu slip delta <= 0.
     """
     require_system(system)
+    system.require_planar("painleve")
     place = real_array(q, f"q must be {system.n_dof} numbers, one per coordinate, got {q!r}.")
     alpha, delta = _local_mass(system, place, t, system.parameter_vector(params), contact)
     return float(_critical(np.array([alpha]), np.array([abs(delta) if slip is None else slip * delta]))[0])

@@ -151,6 +151,7 @@ class Setting:
     @classmethod
     def of(cls, scenario: Scenario, section: AnySection | None = None, law: str | ImpactLaw | None = None) -> Setting:
         """Raises ValueError for a section that does not suit the system."""
+        scenario.system.require_planar("a return map")
         chosen, driven, name = section_of(scenario, section), is_driven(scenario), scenario.system.name
         if driven and not isinstance(chosen, PhaseSection):
             raise ValueError(

@@ -184,6 +184,7 @@ def sensitivity(
     MotionError : the motion cannot go on
     """
     require_scenario(scenario, "sensitivity")
+    scenario.system.require_planar("sensitivity")
     end = scenario.t_end if t_end is None else real_number(t_end, "t_end")
     if not end > 0.0:
         raise ValueError(f"t_end must be positive, got {end:g}.")

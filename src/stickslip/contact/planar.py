@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -55,6 +56,8 @@ class PlanarProblem:
     tangential: np.ndarray
     size_N: np.ndarray
     size_T: np.ndarray
+
+    in_space: ClassVar[bool] = False  # whether contacts have two tangents, see `contact.spatial`
 
     @property
     def contacts(self) -> int:
@@ -144,6 +147,7 @@ class PlanarSolver(ABC):
     max_iterations: int | None = None
 
     name = ""
+    in_space: ClassVar[bool] = False  # whether contacts may have two tangents
 
     def __post_init__(self) -> None:
         if not (isinstance(self.tol, (int, float)) and 0.0 < self.tol < 1.0):
@@ -156,6 +160,8 @@ class PlanarSolver(ABC):
         if not problem.contacts:
             empty = np.zeros(0)
             return PlanarSolution(empty, empty, 0.0, True, "no closed contact", 0)
+        if problem.in_space and not self.in_space:
+            raise ValueError(not_in_space(self.name))
         Lambda_N, Lambda_T, iterations, status = self._solve(problem)
         residual = problem.residual(Lambda_N, Lambda_T)
         solved = residual <= self.tol
@@ -228,11 +234,14 @@ class GaussSeidel(PlanarSolver):
     """
 
     name = "gauss-seidel"
+    in_space = True
 
     def _solve(self, problem: PlanarProblem) -> tuple[np.ndarray, np.ndarray, int, str]:
         k = problem.contacts
         Lambda_N, Lambda_T = np.zeros(k), np.zeros(k)
         limit = self.max_iterations or 10_000
+        if problem.in_space:
+            return _in_space(problem).sweeps(limit)
         for sweep in range(1, limit + 1):
             change = 0.0
             for i in range(k):
@@ -287,8 +296,11 @@ class AugmentedLagrangian(PlanarSolver):
     """
 
     name = "augmented-lagrangian"
+    in_space = True
 
     def _solve(self, problem: PlanarProblem) -> tuple[np.ndarray, np.ndarray, int, str]:
+        if problem.in_space:
+            return _in_space(problem).newton(self.max_iterations or 200, self.tol)
         k = problem.contacts
         Lambda_N, Lambda_T = np.zeros(k), np.zeros(k)
         rho_N = 1.0 / np.where(problem.normal, np.diag(problem.G_NN), 1.0)
@@ -385,16 +397,24 @@ class Auto(PlanarSolver):
     """
 
     name = "auto"
+    in_space = True
 
     def _solve(self, problem: PlanarProblem) -> tuple[np.ndarray, np.ndarray, int, str]:
-        stages: list[PlanarSolver] = [
-            *([_Pair(self.tol)] if problem.contacts == 2 else []),
-            GaussSeidel(self.tol, 10),
-            Lemke(self.tol),
-            SemismoothNewton(self.tol),
-            AugmentedLagrangian(self.tol),
-        ]
-        if problem.contacts <= 4:
+        stages: list[PlanarSolver] = (
+            [
+                GaussSeidel(self.tol, 30),
+                AugmentedLagrangian(self.tol),
+            ]
+            if problem.in_space
+            else [
+                *([_Pair(self.tol)] if problem.contacts == 2 else []),
+                GaussSeidel(self.tol, 10),
+                Lemke(self.tol),
+                SemismoothNewton(self.tol),
+                AugmentedLagrangian(self.tol),
+            ]
+        )
+        if problem.contacts <= 4 and not problem.in_space:
             stages.append(Enumerate(self.tol))
         stages.append(GaussSeidel(self.tol, self.max_iterations or 10_000))
         best = stages[0].solve(problem)
@@ -413,6 +433,17 @@ SOLVERS: dict[str, type[PlanarSolver]] = {
     solver.name: solver
     for solver in (Auto, Lemke, GaussSeidel, Enumerate, SemismoothNewton, AugmentedLagrangian, Alternating)
 }
+
+
+def not_in_space(name: str) -> str:
+    """Why a solver cannot be had for contacts with two tangents."""
+    others = ", ".join(repr(key) for key, solver in SOLVERS.items() if solver.in_space)
+    return f"solver must be one of {others} for contacts with two tangents, whose friction is no LCP, got {name!r}."
+
+
+def _in_space(problem: PlanarProblem) -> Any:
+    """The problem as what it is, a `SpatialProblem`, whose module imports this one."""
+    return problem
 
 
 def solver_from(value: str | PlanarSolver) -> PlanarSolver:

@@ -36,6 +36,7 @@ from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_penetr
 from stickslip.mechanisms.steppers.sliding import sticking_at_start
 from stickslip.mechanisms.steppers.stepper import Stepper
 from stickslip.mechanisms.system import CONTACT, System
+from stickslip.mechanisms.tangents import require_for_tangents
 from stickslip.run.options import chosen_stepper, number_of_steps
 from stickslip.scenario import Scenario, require_scenario
 
@@ -231,6 +232,7 @@ def prepare(
     steps = number_of_steps(step, real_number(scenario.t_end if t_end is None else t_end, "t_end"), 0.0)
     wanted = observables_of(observe)
     chosen_stepper, chosen_solver = _method(system, stepper, solver)
+    require_for_tangents(system, chosen_solver, law_from(law))
     chosen_law = _law(chosen_stepper, law)
     plan = plan_of(scenario, vary, **sampling)
     p = system.parameter_vector({**(scenario.params or {}), **(params or {})})

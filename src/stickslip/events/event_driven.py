@@ -14,7 +14,8 @@ from stickslip.checks import Array, whole_number
 from stickslip.contact.planar import PlanarSolver, solver_from
 from stickslip.engine import Block, Measured, Memory
 from stickslip.events.arcs import Arc
-from stickslip.events.book import Kept, MotionError
+from stickslip.events.book import EventBook, Kept, MotionError
+from stickslip.events.in_space import SpaceMotion, require_known
 from stickslip.events.modes import onto_contacts
 from stickslip.events.motion import Motion
 from stickslip.laws import ImpactLaw, Newton
@@ -92,6 +93,12 @@ class EventDriven:
         kernel: Any = None,
     ) -> Motion:
         """The walk from event to event of a checked state."""
+        if len(system.spatial):
+            walk: Any = SpaceMotion(
+                system, p, law, solver, t0, q.copy(), u.copy(), t_end, *self.tolerances, float(self.gap_tol),
+                float(self.zeno), self.max_events,
+            )  # fmt: skip
+            return walk
         kernel = compiled_module(system.branched, "smooth", "auto") if kernel is None else kernel
         return Motion(
             system, kernel, p, law, solver, t0, q.copy(), u.copy(), t_end,
@@ -120,12 +127,23 @@ class EventDriven:
 def measured(system: System, kernel: Any, q: Array, u: Array, t: Array, p: Array) -> tuple[Array, Array]:
     """Gaps (k, n) and energies (k, 2) of states; `kernel` is that of the system with its branches held."""
     gaps, energies = np.empty((len(t), system.n_contacts)), np.empty((len(t), 2))
-    if system.branched is system:
+    if system.branched is system and kernel is not None:
         kernel.measure(q, u, t, p, gaps, energies)
         return gaps, energies
     for i in range(len(t)):  # each state has branches of its own
         gaps[i], energies[i] = system.gap(q[i], t[i], p), system.energy(q[i], u[i], t[i], p)
     return gaps, energies
+
+
+def _go_on_with(book: EventBook, memory: Memory) -> None:
+    """Take over what a run has booked before a record from which it goes on."""
+    book.residual = float(memory.book[codes.MAX_RESIDUAL])
+    book.gain = float(memory.book[codes.MAX_ENERGY_GAIN])
+    book.gain_time = memory.t0 + float(memory.book[codes.GAIN_STEP]) * memory.dt
+    book.work = float(memory.book[codes.CONTACT_WORK])
+    book.constraint_error = float(memory.book[codes.CONSTRAINT_ERROR])
+    book.constraint_rate = float(memory.book[codes.CONSTRAINT_RATE])
+    book.counts["instants"] = int(memory.book[codes.ITERATIONS])
 
 
 @dataclass(eq=False)
@@ -143,7 +161,10 @@ class EventEngine(MechanismEngine):
     chooses_steps: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        self.kernel = compiled_module(self.system.branched, "smooth", "auto")
+        in_space = len(self.system.spatial) > 0
+        if in_space:
+            require_known(self.system)
+        self.kernel = None if in_space else compiled_module(self.system.branched, "smooth", "auto")
 
     def reason(self, memory: Memory, code: int) -> str:
         return memory.problem_text
@@ -160,6 +181,8 @@ class EventEngine(MechanismEngine):
 
     def warm_up(self, memory: Memory, block: Block) -> None:
         """Compile the rates and indicators of the system, or load them from the disk cache."""
+        if self.kernel is None:
+            return
         y = np.concatenate([memory.q, memory.u, np.zeros(4 * self.system.n_contacts + 1)])
         motion = self._start(memory)
         motion._rates(memory.t0, y)
@@ -167,9 +190,12 @@ class EventEngine(MechanismEngine):
 
     def _start(self, memory: Memory) -> Motion:
         if self.motion is None:
+            start = memory.t if self.kernel is None else memory.t0  # with two tangents a walk may begin at any record
             self.motion = self.stepper.motion(
-                self.system, memory.q, memory.u, memory.p, memory.t0, self.t_end, self.law, self.solver, self.kernel
+                self.system, memory.q, memory.u, memory.p, start, self.t_end, self.law, self.solver, self.kernel
             )
+            if self.kernel is None and memory.step > 0:
+                _go_on_with(self.motion.book, memory)
             self.arcs = self.motion.arcs()
             self.arc: Arc | None = None
             self.totals = np.zeros((self.system.n_contacts, 2))  # impulses up to the last record

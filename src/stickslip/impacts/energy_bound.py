@@ -92,6 +92,7 @@ def energy_bound(
     'never gains'
     """
     require_system(system)
+    system.require_planar("energy_bound")
     p = system.parameter_vector(params)
     if q is not None:
         start = real_array(q, f"q must be {system.n_dof} numbers, one per coordinate, got {q!r}.")

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from stickslip.checks import Array, real_array, real_number
 from stickslip.contact.planar import AugmentedLagrangian, PlanarProblem, PlanarSolver, all_solutions, solver_from
+from stickslip.contact.spatial import SpatialProblem
 from stickslip.impacts.books import Books
 from stickslip.impacts.kernel import (
     ENERGY,
@@ -34,9 +35,10 @@ from stickslip.mechanisms.penetration import (
     held_velocities,
     penetration_tolerance,
 )
-from stickslip.mechanisms.steppers.contact_problem import StepProblem
+from stickslip.mechanisms.steppers.contact_problem import StepProblem, spatial_rows, with_tangents
 from stickslip.mechanisms.steppers.sliding import Sliding
-from stickslip.mechanisms.system import CLUTCH, CONTACT, System, require_system
+from stickslip.mechanisms.system import CLUTCH, CONTACT, TANGENT, System, require_system
+from stickslip.mechanisms.tangents import require_for_tangents
 
 SLOWEST, FASTEST = 1e-100, 1e100  # velocities whose products and quotients stay numbers
 
@@ -224,6 +226,7 @@ def impact(
     if not (isinstance(gap_tol, (int, float)) and 0.0 <= gap_tol < np.inf):
         raise ValueError(f"gap_tol must be a distance >= 0 [m], got {gap_tol!r}.")
     chosen = solver_from(solver)
+    require_for_tangents(system, chosen, rule)
     q, u = (_numbers(values, name, system.n_dof) for values, name in ((q, "q"), (u, "u")))
     _require_moderate(u)
     if params is not None and not isinstance(params, Mapping):
@@ -231,6 +234,7 @@ def impact(
     if q.ndim > 1 or u.ndim > 1 or any(np.ndim(value) for value in (params or {}).values()):
         from stickslip.impacts.stack import stack_of_impacts
 
+        system.require_planar("a stack of impacts")
         return stack_of_impacts(system, q, u, rule, params, time, float(gap_tol), depth, chosen)
     q, u, p = system.check(q, u, params, time, ("q", "u"))
     check_penetration(system, system.gap(q, time, p), depth, "q", "is given")
@@ -321,6 +325,7 @@ class _Setting:
         return self._result(*self.computed())
 
     def solutions(self) -> list[Impact]:
+        self.system.require_planar("the list of all solutions")
         problem, _, _, eps_N, eps_T, solver = self.arguments
         answers = self.law.solutions(problem, eps_N, eps_T, solver, all_solutions)
         return [self._result(self._books(answer), answer) for answer in answers]
@@ -329,6 +334,14 @@ class _Setting:
         return Impact.of(
             books, (), self, scale=answer.scale, solved=answer.solved, status=answer.status, phases=answer.phases
         )
+
+    def _along(self, answer: LawSolution, i: int) -> float:
+        """Tangential impulse of row i; with two tangents the share of the bound, against the slip."""
+        local = self.closed.local
+        if isinstance(local, SpatialProblem) and i in local.space.first:
+            share = local.space.shares(local.mu, answer.Lambda_N, answer.Lambda_T)
+            return -float(share[local.space.first == i][0] * local.mu[i] * answer.Lambda_N[i])
+        return float(answer.Lambda_T[i])
 
     def _books(self, answer: LawSolution) -> Books:
         problem, n = self.closed, self.system.n_contacts
@@ -344,7 +357,10 @@ class _Setting:
         Lambda[problem.inertia.index, 1] = problem.reactions(u, answer.Lambda_N, answer.Lambda_T)
         for i, k in enumerate(problem.index):
             local = problem.local
-            books.state[0, k] = state_of(answer.Lambda_N[i], answer.Lambda_T[i], local.mu[i], bool(local.tangential[i]))
+            pushed = answer.Lambda_N[i], self._along(answer, i), local.mu[i]
+            books.state[0, k] = state_of(*pushed, bool(local.tangential[i]))
+            if self.system.contact_kinds[k] == TANGENT:
+                books.state[0, k] = books.state[0, k - 1]
             books.reversal[0, k] = reverses(before[k, 1], after[k, 1], local.size_T[i])
         work = (Lambda * (0.5 * (before + after) - w_hat)).sum(axis=0)
         kinetic = 0.5 * self.u @ problem.M @ self.u
@@ -362,8 +378,9 @@ def closed_contacts(system: System, t: float, q: Array, u: Array, p: Array, gap_
     touching = (kinds == CONTACT) & (g <= gap_tol)
     if not touching.any():
         raise ValueError(no_closed_contact(system, g, kinds, gap_tol))
-    problem = impact_problem(system, t, q, u, p, np.flatnonzero(touching | (kinds == CLUTCH)))
-    gamma_N = problem.local.c_N
+    index = np.flatnonzero(with_tangents(kinds, touching | (kinds == CLUTCH)))
+    problem = impact_problem(system, t, q, u, p, index)
+    gamma_N = np.where(kinds[index] == TANGENT, np.inf, problem.local.c_N)
     if np.all(gamma_N > 0.0):
         fastest = int(np.argmin(gamma_N))
         raise ValueError(separating(system.contact_names[problem.index[fastest]], float(gamma_N[fastest])))
@@ -381,7 +398,8 @@ def impact_problem(system: System, t: float, q: Array, u: Array, p: Array, index
     gamma_N[np.abs(gamma_N) <= ZERO_VELOCITY * size_N] = 0.0
     found = StepProblem.of(
         index, g, inertia, (u, u), (W_N, W_T, w_hat), u_loose=u, c_N=gamma_N, c_T=W_T @ u + w_hat[:, 1],
-        place=(q, t), mu=system.laws_at(q, t, p, u)[0][index], a=np.zeros(len(index)), size_N=size_N, size_T=size_T,
+        place=(q, t), space=spatial_rows(system, index), mu=system.laws_at(q, t, p, u)[0][index],
+        a=np.zeros(len(index)), size_N=size_N, size_T=size_T,
     )  # fmt: skip
     if inertia:
         try:
@@ -419,10 +437,13 @@ class FromBelow(PlanarSolver):
     inner: PlanarSolver = field(default_factory=lambda: solver_from("auto"))
 
     name = "from below"
+    in_space = True
     shift = 1e-7
 
     def _solve(self, problem: PlanarProblem) -> tuple[Array, Array, int, str]:
         zero = problem.normal & (problem.c_N == 0.0) & (problem.mu > 0.0) & problem.tangential & (problem.a == 0.0)
+        if problem.in_space:  # a limit for one direction of slip
+            zero[:] = False
         if zero.any() and problem.contacts == 1:
             alpha, beta, delta = (float(G[0, 0]) for G in (problem.G_NN, problem.G_TT, problem.G_NT))
             N, T = from_below(alpha, beta, delta, 0.0, float(problem.c_T[0]), float(problem.mu[0]))

@@ -177,7 +177,7 @@ class Elliptic(FrictionLaw):
 
     first, second : mu_1, mu_2 along the body's own x axis and across it [-], positive
 
-    The law is for bodies of a `Scene`; the contacts of a mechanism are planar and have one direction of slip.
+    The law is for bodies of a `Scene`, and for contacts of a mechanism with two tangents, mu_1 along the first.
     """
 
     first: Expr

@@ -30,6 +30,9 @@ from stickslip.library.rimless_wheel import rimless_wheel
 from stickslip.library.rolling_coin import rolling_coin
 from stickslip.library.slider_crank import slider_crank
 from stickslip.library.slider_crank_ideal import slider_crank_ideal
+from stickslip.library.sliding_ball import sliding_ball
+from stickslip.library.sliding_coin import sliding_coin
+from stickslip.library.sliding_top import sliding_top
 from stickslip.library.spinning_top import spinning_top
 from stickslip.library.three_masses import three_masses
 from stickslip.library.two_balls import two_balls
@@ -67,6 +70,9 @@ __all__ = [
     "scenes",
     "slider_crank",
     "slider_crank_ideal",
+    "sliding_ball",
+    "sliding_coin",
+    "sliding_top",
     "spinning_top",
     "three_masses",
     "two_balls",
@@ -111,6 +117,9 @@ _ENTRIES: dict[str, Callable[..., Scenario]] = {
         ball_on_turntable,
         rolling_coin,
         spinning_top,
+        sliding_ball,
+        sliding_top,
+        sliding_coin,
     )
 }
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Protocol
 
 import sympy as sp
 
+from stickslip.contact.sections import CrossSection, Ellipse
 from stickslip.laws.friction import Coulomb, Elliptic, FrictionCurve, FrictionLaw, LoadIndependent
 from stickslip.laws.restitution import RestitutionCurve
 from stickslip.mechanisms.system import (
@@ -27,6 +28,7 @@ from stickslip.mechanisms.system import (
     LAWS,
     NONHOLONOMIC,
     SPRING,
+    TANGENT,
 )
 
 Expr = Any
@@ -35,11 +37,14 @@ Expr = Any
 
 @dataclass(frozen=True)
 class Contact:
-    """A planar unilateral contact with Coulomb friction and Newton's impact law [GS05] eqs. (7)-(12).
+    """A unilateral contact with Coulomb friction and Newton's impact law [GS05] eqs. (7)-(12).
 
     For an active contact (g_N <= 0), with xi = gamma^+ + eps gamma^-,
 
         -Lambda_N in Upr(xi_N),    -Lambda_T in (mu Lambda_N + threshold dt) Sgn(xi_T).
+
+    With two directions of slip the contact is one in space, see docs/tangents.md: Lambda_T lies in mu Lambda_N C, C a
+    disc, an ellipse or another convex section, and of this set it is the impulse that dissipates most.
 
     Parameters
     ----------
@@ -48,14 +53,21 @@ class Contact:
         Distance g_N(q, t) [m], negative when the bodies overlap.
     slip : expression, or pairs (factor, displacement); optional
         Tangential displacement x_T(q, t) [m]; its derivative is the sliding velocity gamma_T. On a curved surface no
-        displacement may exist; then give pairs, and gamma_T is the sum of factor * d displacement/dt.
+        displacement may exist; then give pairs, and gamma_T is the sum of factor * d displacement/dt.  A list of two
+        such is a contact in space; both are measured along directions at right angles.
+    slip_velocity : expression in coordinates, velocities and time, or a list of two; in place of `slip`
+        The sliding velocity gamma_T itself [m/s], linear in the velocities: that of a ball which may roll.
     tangent, tangent_drift : sequence of f expressions, expression; optional
-        w_T and w_hat_T of gamma_T = w_T^T u + w_hat_T, in place of `slip`.
+        w_T and w_hat_T of gamma_T = w_T^T u + w_hat_T, in place of `slip`; lists of two for a contact in space.
     normal, normal_drift : sequence of f expressions, expression; optional
         w_N and w_hat_N; by default the derivatives of the gap.
     friction : expression in coordinates, time and parameters, or a friction law
-        Coefficient mu(q, t) [-], or `TwoCoefficient`, `Stribeck`, `FrictionCurve`, `LoadIndependent`. Friction,
-        restitution_tangential and threshold need a slip or a tangent.
+        Coefficient mu(q, t) [-], or `TwoCoefficient`, `Stribeck`, `FrictionCurve`, `LoadIndependent`; in space a
+        coefficient, or `Elliptic` with one for each tangent. Friction, restitution_tangential and threshold need a
+        slip or a tangent.
+    section : CrossSection, optional
+        The set C of a contact in space: `Polygon` or `PowerNorm` of `stickslip.contact.sections`, or your own; None:
+        the disc.
     restitution_normal, restitution_tangential : expression in coordinates, time and parameters, or RestitutionCurve
         Coefficients eps_N(q, t), eps_T(q, t) in [0, 1] [-]; or `RestitutionCurve`, of the approach speed.
     threshold : expression in coordinates, time and parameters
@@ -76,6 +88,7 @@ class Contact:
     _: KW_ONLY
     gap: Expr = None
     slip: Expr = None
+    slip_velocity: Expr = None
     tangent: Any = None
     tangent_drift: Expr = None
     normal: Any = None
@@ -84,6 +97,7 @@ class Contact:
     restitution_normal: Expr = 0
     restitution_tangential: Expr = 0
     threshold: Expr = 0
+    section: CrossSection | None = None
     closes_when: Expr = None
     kind: int = CONTACT
 
@@ -94,9 +108,10 @@ class Contact:
             raise ValueError(f"contact {self.name!r}: kind must be one of 0..{len(KIND_NAMES) - 1}, got {self.kind}.")
         if self.kind in (CONTACT, SPRING) and self.gap is None:
             raise ValueError(f"contact {self.name!r} needs gap=, the distance g_N(q, t).")
-        if self.slip is not None and self.tangent is not None:
-            raise ValueError(f"contact {self.name!r} has both slip and tangent: give one of them.")
-        self._require_one_slip()
+        given = [key for key in ("slip", "slip_velocity", "tangent") if getattr(self, key) is not None]
+        if len(given) > 1:
+            raise ValueError(f"contact {self.name!r} has both {given[0]} and {given[1]}: give one of them.")
+        self._require_tangents()
         if self.tangent_drift is not None and self.tangent is None:
             raise ValueError(f"contact {self.name!r}: tangent_drift belongs to tangent, which is missing.")
         if self.closes_when is not None:
@@ -116,18 +131,71 @@ class Contact:
                     "give it slip or tangent."
                 )
 
-    def _require_one_slip(self) -> None:
-        """Raise where `slip` is a list of anything but pairs, or `tangent` one of rows: several directions of slip."""
-        several = isinstance(self.slip, (list, tuple)) and not all(
-            isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in self.slip
+    @property
+    def spatial(self) -> bool:
+        """The contact has two tangents."""
+        return self._listed() is not None
+
+    def _listed(self) -> Any:
+        """The directions of slip where a list of them was given; None for one direction or none."""
+        if self.slip is not None:
+            several = isinstance(self.slip, (list, tuple)) and not all(_is_pair(pair) for pair in self.slip)
+            return self.slip if several else None
+        if self.slip_velocity is not None:
+            return self.slip_velocity if isinstance(self.slip_velocity, (list, tuple)) else None
+        rows = isinstance(self.tangent, (list, tuple)) and any(
+            isinstance(row, (list, tuple)) or callable(row) or getattr(row, "ndim", 0) == 1 for row in self.tangent
         )
-        rows = isinstance(self.tangent, (list, tuple)) and any(isinstance(row, (list, tuple)) for row in self.tangent)
-        if several or rows:
-            what, count = ("slip", len(self.slip)) if several else ("tangent", len(self.tangent))
+        return self.tangent if rows or getattr(self.tangent, "ndim", 1) == 2 else None
+
+    def direction(self, key: str) -> Any:
+        """What was given as slip, slip_velocity, tangent or tangent_drift for the tangent of this row."""
+        value = getattr(self, key)
+        if not self.spatial or value is None or key.startswith("normal"):
+            return value
+        return value[1 if self.kind == TANGENT else 0]
+
+    def _require_tangents(self) -> None:
+        """Raise where a list of directions of slip has not two, or one direction has what belongs to two."""
+        listed = self._listed()
+        if listed is None:
+            if self.section is not None:
+                raise ValueError(
+                    f"contact {self.name!r}: section belongs to a contact in space, with two directions of slip."
+                )
+            return
+        if len(listed) != 2:
+            key = next(key for key in ("slip", "slip_velocity", "tangent") if getattr(self, key) is not None)
             raise ValueError(
-                f"contact {self.name!r}: {what} must be one direction of slip, an expression or pairs (factor, "
-                f"displacement), got {count} of them; friction in two directions is that of a Scene in space, rolling "
-                "without slip is a Constraint(velocity=...)."
+                f"contact {self.name!r}: {key} must be one direction of slip, an expression or pairs (factor, "
+                f"displacement), or a list of two for a contact in space, got {len(listed)} of them."
+            )
+        if self.kind not in (CONTACT, TANGENT):
+            raise ValueError(
+                f"contact {self.name!r}: two directions of slip belong to a contact with a gap, not to a "
+                f"{KIND_NAMES[self.kind]}."
+            )
+        if self.tangent_drift is not None and not (
+            isinstance(self.tangent_drift, (list, tuple)) and len(self.tangent_drift) == 2
+        ):
+            raise ValueError(
+                f"contact {self.name!r}: tangent_drift must be a list of two, one per tangent, got "
+                f"{self.tangent_drift!r}."
+            )
+        if self.section is not None and not isinstance(self.section, CrossSection):
+            raise ValueError(
+                f"contact {self.name!r}: section must be a CrossSection such as Polygon.regular(8) or PowerNorm(4), "
+                f"got {self.section!r}."
+            )
+        if isinstance(self.section, Ellipse) and self.section != Ellipse():
+            raise ValueError(
+                f"contact {self.name!r}: section must not be an Ellipse with axes of its own; give them as "
+                f"friction=Elliptic(first, second)."
+            )
+        if not _is_zero(self.threshold):
+            raise ValueError(
+                f"contact {self.name!r}: threshold must be left out with two directions of slip, whose friction is "
+                "bounded by the load alone."
             )
 
     def _read_friction_law(self) -> None:
@@ -141,10 +209,15 @@ class Contact:
                 raise ValueError(
                     f"contact {self.name!r}: RestitutionCurve belongs to restitution_normal=, not {other}=."
                 )
-        if isinstance(law, Elliptic):
+        if isinstance(law, Elliptic) and not self.spatial:
             raise ValueError(
-                f"contact {self.name!r}: Elliptic is for the bodies of a Scene in space; a planar contact has one "
-                "direction of slip."
+                f"contact {self.name!r}: Elliptic is for contacts in space; this one has one direction of slip: give "
+                "slip=[first, second]."
+            )
+        if isinstance(law, FrictionLaw) and self.spatial and not isinstance(law, (Coulomb, Elliptic)):
+            raise ValueError(
+                f"contact {self.name!r}: friction must be a coefficient or Elliptic with two directions of slip, got "
+                f"{type(law).__name__}, whose bound depends on the speed or not on the load."
             )
         if isinstance(law, Coulomb):
             object.__setattr__(self, "friction", law.coefficient)
@@ -156,7 +229,7 @@ class Contact:
                 )
             object.__setattr__(self, "friction", 0)
             object.__setattr__(self, "threshold", law.threshold)
-        elif isinstance(law, FrictionLaw) and self.kind not in (CONTACT, CLUTCH):
+        elif isinstance(law, FrictionLaw) and self.kind not in (CONTACT, CLUTCH, TANGENT):
             raise ValueError(
                 f"contact {self.name!r}: {type(law).__name__} needs a normal force, which a {KIND_NAMES[self.kind]} "
                 "has not; give threshold=."
@@ -165,12 +238,21 @@ class Contact:
     @property
     def friction_law(self) -> FrictionLaw | None:
         """The law of a friction coefficient that depends on slip; None where it is constant."""
-        return self.friction if isinstance(self.friction, FrictionLaw) else None
+        law = self.friction
+        return law if isinstance(law, FrictionLaw) and not isinstance(law, Elliptic) else None
+
+    @property
+    def coefficient(self) -> Expr:
+        """The coefficient mu of this row's tangent, where it does not depend on slip."""
+        if isinstance(self.friction, Elliptic):
+            return self.friction.second if self.kind == TANGENT else self.friction.first
+        return self.friction
 
     @property
     def has_tangent(self) -> bool:
         """The contact has a tangential row."""
-        return self.slip is not None or self.tangent is not None or self.kind >= SPRING
+        given = (self.slip, self.slip_velocity, self.tangent)
+        return any(x is not None for x in given) or self.kind >= SPRING
 
     @property
     def has_normal(self) -> bool:
@@ -178,8 +260,17 @@ class Contact:
         return self.kind in (CONTACT, CLUTCH)
 
     def contacts(self) -> tuple[Contact, ...]:
-        """Return the rows of this element: itself."""
-        return (self,)
+        """Return the rows of this element: itself, and behind it the second tangent of a contact in space."""
+        return (self, self.second_tangent()) if self.spatial and self.kind == CONTACT else (self,)
+
+    def second_tangent(self) -> Contact:
+        """The row of the second tangent; its gap is that of the contact."""
+        return replace(self, name=f"{self.name}: tangent 2", kind=TANGENT, closes_when=None, restitution_normal=0)
+
+
+def _is_pair(value: Any) -> bool:
+    """A pair (factor, displacement) of a slip."""
+    return isinstance(value, (list, tuple)) and len(value) == 2 and not any(isinstance(x, (list, tuple)) for x in value)
 
 
 def condition_level(condition: Expr, what: str) -> Expr:

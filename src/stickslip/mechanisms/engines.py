@@ -14,7 +14,8 @@ import numpy as np
 
 from stickslip import codes
 from stickslip.checks import Array
-from stickslip.contact.planar import PlanarSolver
+from stickslip.contact.planar import PlanarProblem, PlanarSolver
+from stickslip.contact.spatial import SpatialProblem
 from stickslip.engine import Block, Engine, Measured, Memory, Seen, beyond_bounds
 from stickslip.jit.kernel import plain
 from stickslip.laws import ImpactLaw
@@ -26,7 +27,7 @@ from stickslip.mechanisms.inertia import Contradiction, Inertia, onto_equations,
 from stickslip.mechanisms.steppers.contact_problem import reach_at_start, shut_contacts
 from stickslip.mechanisms.steppers.moreau_jean import IterationMatrixError
 from stickslip.mechanisms.steppers.stepper import Instant, Stepper, StepReport
-from stickslip.mechanisms.system import CONTACT, SPRING, LawError, System
+from stickslip.mechanisms.system import CONTACT, SPRING, TANGENT, LawError, System
 from stickslip.mechanisms.templates import events, schemes
 from stickslip.mechanisms.templates.structs import Ended, Kept, Records, Run
 
@@ -389,7 +390,10 @@ class Reference(MechanismEngine):
             book[codes.MAX_ENERGY_GAIN] = gain
             book[codes.GAIN_STEP] = memory.step
         local = problem.local
-        _raise_to(book, codes.MAX_LCP_SIZE, int(local.normal.sum()) + 2 * int(local.tangential.sum()))
+        rows = int(local.normal.sum()) + 2 * int(local.tangential.sum())
+        if isinstance(local, SpatialProblem):  # three each: no slip of theirs is split in two
+            rows -= 2 * len(local.space.first)
+        _raise_to(book, codes.MAX_LCP_SIZE, rows)
         return float(work)
 
     def _label_contacts(
@@ -410,13 +414,18 @@ class Reference(MechanismEngine):
             for i, k in enumerate(problem.index)
         )
         bound, work = local.bound(report.Lambda_N), 0.0
+        in_space = _ends_in_space(local, report, after[1])
         for i, k in enumerate(problem.index):
             kind = self.system.contact_kinds[k]
             N, T = report.Lambda_N[i], report.Lambda_T[i]
             gamma_N, gamma_T = (before[0][i], after[0][i]), (before[1][i], after[1][i])
             size = local.size_T[i] + local.G_TT[i, i] * abs(T) + abs(local.G_NT[i, i]) * N
             ended = Ended(kind, gamma_T[1], size, bool(local.tangential[i]), bound[i], N, T)
-            state[k] = events.contact_state.py_func(ended, strikes[i], struck, memory.impulse_before[k])
+            ended = in_space.get(i, ended)
+            if kind == TANGENT:
+                state[k] = state[k - 1]
+            else:
+                state[k] = events.contact_state.py_func(ended, strikes[i], struck, memory.impulse_before[k])
             if kind != SPRING:
                 work += 0.5 * N * sum(gamma_N) + 0.5 * T * sum(gamma_T)
             if kind == CONTACT and self.stepper.projection == 0.0 and not self.stepper.at_end:
@@ -446,6 +455,21 @@ class Reference(MechanismEngine):
         gaps = np.array([system.gap(q[i], t[i], memory.p) for i in range(n)]).reshape(n, system.n_contacts)
         energies = np.array([system.energy(q[i], u[i], t[i], memory.p) for i in range(n)]).reshape(n, 2)
         return Measured(gaps, energies)
+
+
+def _ends_in_space(local: PlanarProblem, report: StepReport, gamma_T: Array) -> dict[int, Ended]:
+    """How a step has ended for contacts with two tangents, by their rows: |gamma_T|, and the share of the bound."""
+    if not isinstance(local, SpatialProblem):
+        return {}
+    found, space = {}, local.space
+    shares = space.shares(local.mu, report.Lambda_N, report.Lambda_T)
+    for i, j, share in zip(space.first, space.second, shares, strict=True):
+        N = report.Lambda_N[i]
+        own = [local.G_TT[a, a] * abs(report.Lambda_T[a]) + abs(local.G_NT[i, a]) * N + local.size_T[a] for a in (i, j)]
+        speed = math.hypot(gamma_T[i], gamma_T[j])
+        bound = local.mu[i] * N
+        found[int(i)] = Ended(CONTACT, speed, math.hypot(*own), bool(local.tangential[i]), bound, N, share * bound)
+    return found
 
 
 def _raise_to(book: Array, item: int, value: float) -> None:

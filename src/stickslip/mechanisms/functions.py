@@ -17,7 +17,7 @@ from stickslip.mechanisms.derivation import Expr
 from stickslip.mechanisms.elements import Contact, SlidingRow, approach_symbols, curve_functions, sliding_row
 from stickslip.mechanisms.source import Printer, law_sources
 from stickslip.mechanisms.symbolic import readable
-from stickslip.mechanisms.system import CONSTRAINT, CONTACT, LAWS, SPRING
+from stickslip.mechanisms.system import CONSTRAINT, CONTACT, LAWS, SPRING, TANGENT
 
 Function = Callable[..., Any]
 
@@ -131,6 +131,8 @@ class FunctionModel:
         return [], [[repr(float(x)) for x in row] for row in matrix]
 
     def _gap(self, k: int, contact: Contact) -> str:
+        if contact.kind == TANGENT:
+            return f"user_gap_{k - 1}(q, t, p)"
         if contact.kind not in (CONTACT, SPRING, CONSTRAINT) or contact.gap is None:
             return "0.0"
         what = (
@@ -164,7 +166,11 @@ class FunctionModel:
                 f"constraint {contact.name!r} needs direction=, a function (q, t, p) returning the derivative of its "
                 f"equation with {self.n_dof} entries: functions are not differentiated."
             )
-        if contact.slip is not None or (contact.has_tangent and contact.tangent is None):
+        if (
+            contact.slip is not None
+            or contact.slip_velocity is not None
+            or (contact.has_tangent and contact.tangent is None)
+        ):
             raise ValueError(
                 f"contact {contact.name!r} needs tangent=, a function (q, t, p) returning the derivative of its "
                 f"slip with {self.n_dof} entries: functions are not differentiated."
@@ -175,7 +181,9 @@ class FunctionModel:
         ]
 
     def _row(self, k: int, contact: Contact, role: str, target: str, column: int) -> list[str]:
-        value, drift = getattr(contact, role), getattr(contact, f"{role}_drift")
+        value, drift = contact.direction(role), contact.direction(f"{role}_drift")
+        if contact.kind == TANGENT and role == "normal":
+            value = drift = None
         origin = f"{role} of contact {contact.name!r}"
         lines = []
         if value is None:
@@ -208,7 +216,8 @@ class FunctionModel:
 
         def read(value: Any, law: str, also: frozenset[Expr] = frozenset()) -> Expr:
             if isinstance(value, RestitutionCurve):
-                value, also = value.at(*approach_symbols(k)), frozenset(approach_symbols(k))
+                own = approach_symbols(k - 1 if contact.kind == TANGENT else k)
+                value, also = value.at(*own), frozenset(own)
             if callable(value) and not hasattr(value, "free_symbols"):
                 return sp.Symbol(self._call(f"{law}_law_{k}", f"{law} of contact {contact.name!r}", value))
             expression = sp.sympify(sp.Symbol(value) if isinstance(value, str) else value)
@@ -223,7 +232,7 @@ class FunctionModel:
         law = contact.friction_law
         row: SlidingRow | None = None if law is None else sliding_row(law, k, read)
         laws = {name: read(getattr(contact, name), name) for name in LAWS[1:]}
-        laws |= {"law": row, "friction": read(contact.friction, "friction") if row is None else row.stick}
+        laws |= {"law": row, "friction": read(contact.coefficient, "friction") if row is None else row.stick}
         for name in LAWS:
             parts = [laws[name]] if name != "friction" or row is None else [row.slip, row.stick]
             for part in parts:

@@ -22,6 +22,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from stickslip import codes
+from stickslip.contact.sections import section_row
 from stickslip.jit import Kernel, KernelError
 from stickslip.jit.cache import remove_old_versions
 from stickslip.jit.cpu import COMPILER
@@ -61,6 +62,7 @@ def constants(system: System, solver: str, options: Mapping[str, Any]) -> str:
     """The sizes and switches that a template reads as compile-time constants."""
     n = system.n_contacts
     rows = max(1, 3 * n)
+    sections = section_rows(system)
     values = {
         "N_DOF": system.n_dof,
         "N_CONTACTS": n,
@@ -80,6 +82,8 @@ def constants(system: System, solver: str, options: Mapping[str, Any]) -> str:
         "SLIDING": system.sliding_codes or (0,),
         "GATED": any(system.gated),
         "GATES": system.gated or (False,),
+        "N_SECTION": len(sections[0]),
+        "SECTIONS": tuple(x for row in sections for x in row),
         "OWN_LAW": False,
         "LAW": 0,
         "DISSIPATIVE": False,
@@ -92,6 +96,17 @@ def constants(system: System, solver: str, options: Mapping[str, Any]) -> str:
         **{key: value for key, value in options.items() if key != "JACOBIAN"},
     }
     return "".join(f"{name} = {value!r}\n" for name, value in values.items())
+
+
+def section_rows(system: System) -> list[tuple[float, ...]]:
+    """The sections of the friction cones, one row of equal length per contact; NotKernels for a user's own class."""
+    found = [section_row(section) for section in system.sections if len(system.spatial)] or [np.zeros(1)]
+    for name, row in zip(system.contact_names, found, strict=False):
+        if row is None:
+            raise NotKernels(f"section of contact {name!r} is of a class without a kernel.")
+    rows = [row for row in found if row is not None]
+    longest = max(len(row) for row in rows)
+    return [tuple(np.pad(row, (0, longest - len(row))).tolist()) for row in rows]
 
 
 def module_source(system: System, template: str, solver: str, options: Mapping[str, Any] | None = None) -> str:

@@ -32,7 +32,7 @@ from stickslip.mechanisms.kinks import branched, kink_contacts, kink_source
 from stickslip.mechanisms.notation import Notation
 from stickslip.mechanisms.source import drift_source, jacobian_source, model_source, sizes_source
 from stickslip.mechanisms.symbolic import Equations
-from stickslip.mechanisms.system import CONSTRAINT, CONTACT, LAWS, SPRING, System, require_few_contacts
+from stickslip.mechanisms.system import CONSTRAINT, CONTACT, LAWS, SPRING, TANGENT, System, require_few_contacts
 
 __all__ = ["Contact", "LagrangianSystem"]
 
@@ -103,7 +103,8 @@ class LagrangianSystem(System):
         name: str = "system",
         units: Mapping[str, str] | None = None,
     ) -> None:
-        contacts = (*contacts, *_equations_of(constraints))
+        given = tuple(row for contact in contacts for row in (contact.contacts() if _plain(contact) else (contact,)))
+        contacts = (*given, *_equations_of(constraints))
         require_few_contacts(len(contacts))
         if coordinates is None:
             if callable(mass):
@@ -129,6 +130,7 @@ class LagrangianSystem(System):
         self._equations: Equations | None = None
         self._given: Given | None = None
         self._contacts = contacts
+        self.sections = tuple(contact.section for contact in contacts)
         self._plain: dict[Expr, Expr] = {}
         self._function_sizes = model.sizes
 
@@ -260,6 +262,7 @@ class LagrangianSystem(System):
             forced=given.forces is not None or equations.depends_on_time,
         )
         system.gated = tuple(row.closes_when is not None for row in rows)
+        system.sections = tuple(row.section for row in rows)
         system._equations = equations
         system._given = given
         system._contacts = rows
@@ -353,6 +356,7 @@ class LagrangianSystem(System):
             friction_laws=self.friction_laws,
         )
         system._equations, system._given, system._contacts, system._plain = equations, None, self._contacts, {}
+        system.sections = self.sections
         system.__dict__["branched"] = system
         system.kink_contacts = kink_contacts(equations, branches)
         system.kink_gates = tuple(name in branches.gates for name in branches.names)
@@ -453,6 +457,11 @@ def _equations_of(constraints: Iterable[Constraint]) -> tuple[Contact, ...]:
         if not isinstance(each, Constraint):
             raise ValueError(f"constraints must be a list of Constraint(name, equation=...), got {each!r} in it.")
     return tuple(row for each in given for row in each.contacts())
+
+
+def _plain(contact: Any) -> bool:
+    """Whether an element is a contact with its own directions, no element of another class."""
+    return isinstance(contact, Contact)
 
 
 def _require_names(rows: Sequence[Contact]) -> None:
@@ -599,7 +608,7 @@ def _contact_row(notation: Notation, contact: Contact, k: int, q: Sequence[Expr]
 
     zero = [sp.S.Zero] * len(q)
     displacement = sp.S.Zero if contact.gap is None else read(contact.gap, "gap")
-    if contact.kind in (CONTACT, SPRING):
+    if contact.kind in (CONTACT, SPRING, TANGENT):
         _require_continuous(notation, displacement, contact)
     law = contact.friction_law
     sliding = None if law is None else _sliding_row(notation, contact, k)
@@ -607,18 +616,22 @@ def _contact_row(notation: Notation, contact: Contact, k: int, q: Sequence[Expr]
     row["law"] = sliding
     row["friction"] = _coefficient(notation, contact, k, "friction") if sliding is None else sliding.stick
     row |= {"kind": contact.kind, "w_N": zero, "w_hat_N": sp.S.Zero, "w_T": zero, "w_hat_T": sp.S.Zero}
-    row["g_N"] = displacement if contact.kind in (CONTACT, SPRING) else sp.S.Zero
+    row["g_N"] = displacement if contact.kind in (CONTACT, SPRING, TANGENT) else sp.S.Zero
     row["gate"] = sp.S.One if contact.closes_when is None else read(contact.closes_when, "closes_when")
     if contact.has_normal:
         row["w_N"] = gradient(displacement, q) if contact.normal is None else direction(contact.normal, "normal")
-        drift = contact.normal_drift
-        row["w_hat_N"] = derivative(displacement, t) if drift is None else read(drift, "normal_drift")
+        moving = contact.normal_drift
+        row["w_hat_N"] = derivative(displacement, t) if moving is None else read(moving, "normal_drift")
         _require_direction(row["w_N"], contact, "gap" if contact.normal is None else "normal")
+    slip, drift = contact.direction("slip"), contact.direction("tangent_drift")
     if contact.tangent is not None:
-        row["w_T"] = direction(contact.tangent, "tangent")
-        row["w_hat_T"] = read(0 if contact.tangent_drift is None else contact.tangent_drift, "tangent_drift")
+        row["w_T"] = direction(contact.direction("tangent"), "tangent")
+        row["w_hat_T"] = read(0 if drift is None else drift, "tangent_drift")
+    elif contact.slip_velocity is not None:
+        rate = notation.read(contact.direction("slip_velocity"), f"slip_velocity of contact {contact.name!r}")
+        row["w_T"], row["w_hat_T"] = _rates(notation, rate, f"slip_velocity of contact {contact.name!r}")
     elif contact.has_tangent:
-        pairs = contact.slip if isinstance(contact.slip, (list, tuple)) else [(1, contact.slip)]
+        pairs = slip if isinstance(slip, (list, tuple)) else [(1, slip)]
         terms = [(sp.S.One, displacement)]
         if contact.kind != SPRING:
             terms = [(read(factor, "slip factor"), read(slip, "slip")) for factor, slip in pairs]
@@ -626,13 +639,14 @@ def _contact_row(notation: Notation, contact: Contact, k: int, q: Sequence[Expr]
         row["w_hat_T"] = sum(a * derivative(slip, t) for a, slip in terms)
     _require_no_jump(row, contact)
     if contact.has_tangent:
-        _require_direction(row["w_T"], contact, "slip" if contact.tangent is None else "tangent")
+        what = next((key for key in ("tangent", "slip_velocity") if getattr(contact, key) is not None), "slip")
+        _require_direction(row["w_T"], contact, what)
     return row
 
 
 def _constraint_row(notation: Notation, contact: Contact) -> dict[str, Any]:
     """The row of a constraint: J and b of J u + b = 0 stand in the place of w_T and w_hat_T."""
-    q, u, t = notation.state
+    q, _, t = notation.state
     zero = [sp.S.Zero] * len(q)
     row: dict[str, Any] = dict.fromkeys((*LAWS, "g_N", "w_hat_N", "w_hat_T"), sp.S.Zero)
     row |= {"law": None, "kind": contact.kind, "w_N": zero, "w_T": zero, "gate": sp.S.One}
@@ -651,12 +665,7 @@ def _constraint_row(notation: Notation, contact: Contact) -> dict[str, Any]:
         what = "equation"
     else:
         rate = notation.read(contact.slip, f"velocity of constraint {contact.name!r}")
-        row["w_T"] = gradient(rate, u)
-        if any(not entry.free_symbols.isdisjoint(u) for entry in row["w_T"]):
-            raise ValueError(
-                f"velocity of constraint {contact.name!r} must be linear in the velocities, got {str(rate)[:80]}."
-            )
-        row["w_hat_T"] = shorten(rate.xreplace(dict.fromkeys(u, sp.S.Zero)))
+        row["w_T"], row["w_hat_T"] = _rates(notation, rate, f"velocity of constraint {contact.name!r}")
         what = "velocity"
     if all(entry.is_zero for entry in row["w_T"]):
         raise ValueError(
@@ -666,11 +675,21 @@ def _constraint_row(notation: Notation, contact: Contact) -> dict[str, Any]:
     return row
 
 
+def _rates(notation: Notation, rate: Expr, what: str) -> tuple[list[Expr], Expr]:
+    """The row w and the drift w_hat of a velocity w^T u + w_hat; ValueError where it is not linear in u."""
+    u = notation.state[1]
+    w = gradient(rate, u)
+    if any(not entry.free_symbols.isdisjoint(u) for entry in w):
+        raise ValueError(f"{what} must be linear in the velocities, got {str(rate)[:80]}.")
+    return w, shorten(rate.xreplace(dict.fromkeys(u, sp.S.Zero)))
+
+
 def _coefficient(notation: Notation, contact: Contact, k: int, name: str) -> Expr:
     """A coefficient of contact k in real plain symbols; a law of the approach in those of `approach_symbols`."""
-    value, also = getattr(contact, name), frozenset[Expr]()
+    value, also = contact.coefficient if name == "friction" else getattr(contact, name), frozenset[Expr]()
     if isinstance(value, RestitutionCurve):
-        value, also = value.at(*approach_symbols(k)), frozenset(approach_symbols(k))
+        own = approach_symbols(k - 1 if contact.kind == TANGENT else k)  # a second tangent approaches as its contact
+        value, also = value.at(*own), frozenset(own)
     # the energy of a spring, preload |x|, is a potential only where the preload is constant
     allowed = "p" if contact.kind == SPRING else "qtp"
     return notation.read(value, f"{name} of contact {contact.name!r}", allowed, also)

@@ -10,7 +10,7 @@ import sympy as sp
 from sympy.simplify.fu import TR10i
 
 from stickslip.mechanisms.derivation import Expr, Symbols, expand
-from stickslip.mechanisms.system import CLUTCH, CONSTRAINT, CONTACT, FRICTION, LAWS, NONHOLONOMIC, SPRING
+from stickslip.mechanisms.system import CLUTCH, CONSTRAINT, CONTACT, FRICTION, LAWS, NONHOLONOMIC, SPRING, TANGENT
 
 
 @dataclass(frozen=True)
@@ -125,6 +125,7 @@ _CONTACT_ROWS: tuple[tuple[int, str], ...] = (
     (CLUTCH, "one-way clutch: gamma_N >= 0"),
     (FRICTION, "dry friction: -lambda_T in threshold Sgn(gamma_T)"),
     (SPRING, "prestressed spring: -lambda_T in threshold Sgn(x)"),
+    (TANGENT, "second tangent of the contact before: -Lambda_T in mu Lambda_N C, of most dissipation"),
     (CONSTRAINT, "constraint: g = 0"),
     (NONHOLONOMIC, "velocity constraint: J u + b = 0"),
 )
@@ -169,6 +170,8 @@ def _contact_parts(eq: Equations, k: int) -> list[tuple[str, str, Expr]]:
         parts.append(("w_hat_T", rf"\hat w_{{T{k + 1}}}", eq.w_hat_T[k]))
     if eq.kind[k] == CONTACT:
         parts.append(("eps_N", rf"\varepsilon_{{N{k + 1}}}", readable(eq.eps_N[k], k)))
+    if tangential and eq.kind[k] == TANGENT:
+        parts.append(("mu", rf"\mu_{{{k + 1}}}", eq.mu[k]))
     if tangential and normal:
         parts.append(("mu", rf"\mu_{{{k + 1}}}", eq.mu[k]))
         if eq.mu_slip and eq.mu_slip[k] != eq.mu[k]:

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from stickslip.checks import Array, finite, real_array, require_unique, unknown_name
 from stickslip.codes import BEHIND
+from stickslip.contact.sections import CrossSection
 from stickslip.jit.plain import MATH, plain
 from stickslip.laws.friction import FrictionLaw
 
@@ -31,12 +32,14 @@ FRICTION = 2
 """Dry friction joint with a load-independent bound: only a tangential row, always active."""
 SPRING = 3
 """Sgn on displacement level (prestressed spring): -lambda_T in threshold * Sgn(x), x in the gap slot."""
-CONSTRAINT = 4
+TANGENT = 4
+"""Second tangent of the contact one row before, which is then one in space: active when that contact is."""
+CONSTRAINT = 5
 """Equation g(q, t) = 0 that always holds, g in the gap slot: gamma_T = dg/dt = 0, with lambda_T of either sign."""
-NONHOLONOMIC = 5
+NONHOLONOMIC = 6
 """Equation of the velocities that always holds, gamma_T = 0, such as rolling: a constraint whose gap reads 0."""
 
-KIND_NAMES = ("contact", "clutch", "friction", "spring", "constraint", "velocity constraint")
+KIND_NAMES = ("contact", "clutch", "friction", "spring", "tangent", "constraint", "velocity constraint")
 
 LAWS = ("friction", "restitution_normal", "restitution_tangential", "threshold")
 """The coefficients of a contact, in the order of `laws`."""
@@ -96,7 +99,7 @@ class System:
     n_dof, n_contacts : int
     coordinate_names, velocity_names, contact_names, parameter_names : tuple of str
     contact_kinds : tuple of int
-        CONTACT, CLUTCH, FRICTION, SPRING, CONSTRAINT or NONHOLONOMIC.
+        CONTACT, CLUTCH, FRICTION, SPRING, TANGENT, CONSTRAINT or NONHOLONOMIC.
     parameter_values : (n_parameters,) array
         Default parameters, in the order of the vector `p`.
     units : dict
@@ -123,6 +126,8 @@ class System:
         known that none of them is there.
     gated : tuple of bool
         Contacts that close only under a condition, see `Contact.closes_when`; a subclass that has them sets it.
+    sections : tuple of CrossSection or None
+        Sections of the friction cones of contacts with two tangents; None: the disc.  A subclass that has them sets it.
     """
 
     state_laws: Mapping[tuple[str, int], str] = MappingProxyType({})
@@ -167,6 +172,7 @@ class System:
         self.positive = tuple(positive)
         self.forced = forced
         self.gated = (False,) * self.n_contacts
+        self.sections: tuple[CrossSection | None, ...] = (None,) * self.n_contacts
 
         if self.n_dof == 0:
             raise ValueError(f"system {name!r} needs at least one coordinate, got none.")
@@ -195,6 +201,17 @@ class System:
 
     def _quantities(self) -> tuple[str, ...]:
         return self.coordinate_names + self.velocity_names + self.parameter_names
+
+    @property
+    def spatial(self) -> np.ndarray:
+        """Numbers of the contacts with two tangents, (s,); the row behind each is its second tangent."""
+        return np.flatnonzero(np.array(self.contact_kinds, dtype=int) == TANGENT) - 1
+
+    def require_planar(self, what: str) -> None:
+        """ValueError where a contact has two tangents, which `what` (a noun) does not know."""
+        if len(self.spatial):
+            name = self.contact_names[int(self.spatial[0])]
+            raise ValueError(f"{what} knows contacts with one direction of slip; contact {name!r} has two tangents.")
 
     @property
     def constraints(self) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from stickslip.analysis.seen_period import seen_period
 from stickslip.drawing.primitives import Drawing, markers
-from stickslip.mechanisms.system import CONSTRAINT, KIND_NAMES
+from stickslip.mechanisms.system import CONSTRAINT, KIND_NAMES, TANGENT
 from stickslip.on_request import service
 from stickslip.page.packing import floats, octets, plain
 from stickslip.page.tracks import tracks
@@ -127,6 +127,9 @@ def _contact_curves(trajectory: Trajectory, rows: np.ndarray) -> list[dict[str, 
         )
         if trajectory.contact_kinds[k] >= CONSTRAINT:
             curves.append({"name": name, "group": "reaction", "unit": "N", "values": floats(tangential)})
+            continue
+        if trajectory.contact_kinds[k] == TANGENT:  # gap and normal force are those of its contact
+            curves.append({"name": name, "group": "tangential force", "unit": "N", "values": floats(tangential)})
             continue
         if np.isfinite(trajectory.gap[rows, k]).any():
             curves.append({"name": name, "group": "gap", "unit": "m", "values": floats(trajectory.gap[rows, k])})

@@ -13,146 +13,17 @@ With C = { psi <= 1 } and its support function sigma, lambda = sigma(-u_T), and 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.contact.any_section import one_contact_solutions
+from stickslip.contact.sections import CrossSection, Ellipse
 from stickslip.lcp.problems import _check_finite, _floats
 
-_DIRECTIONS = 96  # directions of slip on a circle; solutions of one contact are bracketed between neighbours
+CIRCLE = Ellipse()
 _AT_BOUND = 1e-9  # an impulse this close to the edge of its section, relatively, counts as on the edge
-
-
-# -- sections ------------------------------------------------------------------------------------------------
-
-
-class CrossSection(ABC):
-    """A convex set C = { psi <= 1 } of the plane with 0 inside: the shape of a friction cone's section.
-
-    To add a section, implement three methods: `gauge` is psi, `farthest` is the point of C farthest along a direction
-    (any one of several), `slopes` are the extreme points of the subdifferential of psi at a point that is not 0.
-    """
-
-    @abstractmethod
-    def gauge(self, beta: np.ndarray) -> float:
-        """psi(beta) at a point (2,): 1 on the edge of C."""
-
-    @abstractmethod
-    def farthest(self, direction: np.ndarray) -> np.ndarray:
-        """A maximiser of direction . beta over C, shape (2,)."""
-
-    @abstractmethod
-    def slopes(self, beta: np.ndarray) -> np.ndarray:
-        """Extreme points of d psi(beta), shape (1, 2) where psi is smooth, (2, 2) at a corner of C."""
-
-    def support(self, direction: np.ndarray) -> float:
-        """sigma(direction) = max { direction . beta : beta in C }."""
-        return float(direction @ self.farthest(direction))
-
-
-@dataclass(frozen=True)
-class Ellipse(CrossSection):
-    """psi(beta) = |(beta_1 / a, beta_2 / b)|: anisotropic friction; a = b = 1 is Coulomb's isotropic law."""
-
-    a: float = 1.0
-    b: float = 1.0
-
-    def __post_init__(self) -> None:
-        _require_positive(self, "a", "b")
-
-    def gauge(self, beta: np.ndarray) -> float:
-        return math.hypot(beta[0] / self.a, beta[1] / self.b)
-
-    def farthest(self, direction: np.ndarray) -> np.ndarray:
-        scaled = np.array([self.a * direction[0], self.b * direction[1]])
-        norm = math.hypot(*scaled)
-        return np.array([self.a, self.b]) * scaled / norm if norm > 0.0 else np.zeros(2)
-
-    def slopes(self, beta: np.ndarray) -> np.ndarray:
-        return np.array([[beta[0] / self.a**2, beta[1] / self.b**2]]) / self.gauge(beta)
-
-
-@dataclass(frozen=True)
-class PowerNorm(CrossSection):
-    """psi(beta) = (|beta_1|^p + |beta_2|^p)^(1/p), p > 1: a section between diamond, circle and square."""
-
-    p: float = 2.0
-
-    def __post_init__(self) -> None:
-        if not (isinstance(self.p, (int, float)) and 1.0 < self.p < math.inf):
-            raise ValueError(f"p of PowerNorm must be a finite number > 1, got {self.p!r}; a Polygon has corners.")
-
-    def gauge(self, beta: np.ndarray) -> float:
-        return _norm(beta, self.p)
-
-    def farthest(self, direction: np.ndarray) -> np.ndarray:
-        dual = self.p / (self.p - 1.0)  # Hoelder: sigma is the norm of the exponent p / (p - 1)
-        norm = _norm(direction, dual)
-        if norm == 0.0:
-            return np.zeros(2)
-        return np.sign(direction) * (np.abs(direction) / norm) ** (dual - 1.0)
-
-    def slopes(self, beta: np.ndarray) -> np.ndarray:
-        return (np.sign(beta) * (np.abs(beta) / self.gauge(beta)) ** (self.p - 1.0))[None]
-
-
-@dataclass(frozen=True)
-class Polygon(CrossSection):
-    """The convex hull of vertices, shape (m, 2), anticlockwise about 0; m unit vectors: the pyramid of [S00] 2.2."""
-
-    vertices: tuple[tuple[float, float], ...]
-
-    def __post_init__(self) -> None:
-        points = _floats(self.vertices, "vertices")
-        if points.ndim != 2 or points.shape[1] != 2 or len(points) < 3:
-            raise ValueError(f"vertices must have shape (m, 2) with m >= 3, got {points.shape}.")
-        _check_finite(points, "vertices")
-        ahead = np.roll(points, -1, axis=0)
-        around = np.roll(points, -2, axis=0) - ahead
-        corners = (ahead - points)[:, 0] * around[:, 1] - (ahead - points)[:, 1] * around[:, 0]
-        if np.any(points[:, 0] * ahead[:, 1] - points[:, 1] * ahead[:, 0] <= 0.0) or np.any(corners <= 0.0):
-            raise ValueError("vertices must go anticlockwise about 0, which lies inside, with a corner at each.")
-        object.__setattr__(self, "vertices", tuple(map(tuple, points.tolist())))
-
-    @classmethod
-    def regular(cls, m: int) -> Polygon:
-        """Regular polygon with m vertices on the unit circle, the first at (1, 0)."""
-        angle = 2.0 * np.pi * np.arange(m) / m
-        return cls(tuple(zip(np.cos(angle).tolist(), np.sin(angle).tolist(), strict=True)))
-
-    @property
-    def normals(self) -> np.ndarray:
-        """g_i with C = { g_i . beta <= 1 }, one per edge, shape (m, 2)."""
-        first = np.array(self.vertices)
-        second = np.roll(first, -1, axis=0)
-        edge = second - first
-        outward = np.stack([edge[:, 1], -edge[:, 0]], axis=-1)
-        return outward / np.einsum("ij,ij->i", outward, first)[:, None]
-
-    def gauge(self, beta: np.ndarray) -> float:
-        return float(max(0.0, (self.normals @ beta).max()))
-
-    def farthest(self, direction: np.ndarray) -> np.ndarray:
-        points = np.array(self.vertices)
-        return points[int(np.argmax(points @ direction))]
-
-    def slopes(self, beta: np.ndarray) -> np.ndarray:
-        values = self.normals @ beta
-        return self.normals[values >= values.max() * (1.0 - 1e-9)][:2]
-
-
-def _norm(x: np.ndarray, p: float) -> float:
-    largest = float(np.abs(x).max())
-    return largest * float(((np.abs(x) / largest) ** p).sum()) ** (1.0 / p) if largest > 0.0 else 0.0
-
-
-def _require_positive(section: CrossSection, *names: str) -> None:
-    for name in names:
-        value = getattr(section, name)
-        if isinstance(value, bool) or not (isinstance(value, (int, float)) and 0.0 < value < math.inf):
-            raise ValueError(f"{name} of {type(section).__name__} must be positive and finite, got {value!r}.")
 
 
 # -- the problem ---------------------------------------------------------------------------------------------
@@ -173,7 +44,7 @@ class DissipationProblem:
     W: np.ndarray
     q: np.ndarray
     mu: np.ndarray
-    section: CrossSection | Sequence[CrossSection] = Ellipse()
+    section: CrossSection | Sequence[CrossSection] = CIRCLE
 
     def __post_init__(self) -> None:
         W, q = _floats(self.W, "W"), _floats(self.q, "q")
@@ -305,92 +176,6 @@ def solve_dissipation(
         if n == 1 or problem.error(r) <= tol:
             break
     return _answer(problem, r, tol, "sweeps", sweeps)
-
-
-def one_contact_solutions(W: np.ndarray, q: np.ndarray, mu: float, section: CrossSection) -> list[np.ndarray]:
-    """Impulses (3,) that satisfy the conditions of one contact: open, stick, and every slip that was found.
-
-    Slip in the direction -d has beta = mu r_N b(d), with b(d) the point of C farthest along d, and
-    r_N = -q_N / (W_NN + mu W_NT b).  A solution has -u_T equal to a positive multiple of d.  So the zeros of the angle
-    between -u_T and d are bracketed on a circle of directions.  At the normal of a straight edge of C, b jumps; then
-    the impulse lies on this edge.
-    """
-    if q[0] >= 0.0:
-        return [np.zeros(3)]
-    found = []
-    stick = np.linalg.solve(W, -q) if np.linalg.cond(W) < 1e14 else np.linalg.lstsq(W, -q, rcond=None)[0]
-    if stick[0] >= 0.0 and section.gauge(stick[1:]) <= mu * stick[0]:
-        found.append(stick)
-    if mu == 0.0:
-        return [np.array([-q[0] / W[0, 0], 0.0, 0.0])]
-    angles = 2.0 * np.pi * (np.arange(_DIRECTIONS + 1) + 0.382) / _DIRECTIONS
-    slip = _Slip(W, q, mu, section)
-    values = [slip.turn(angle) for angle in angles]
-    for low, high, f_low, f_high in zip(angles[:-1], angles[1:], values[:-1], values[1:], strict=True):
-        if np.isfinite(f_low) and np.isfinite(f_high) and f_low * f_high <= 0.0:
-            r = slip.root(low, high, f_low)
-            if r is not None:
-                found.append(r)
-    return found
-
-
-@dataclass(frozen=True)
-class _Slip:
-    """One contact that slips: impulses as a function of the direction d = -u_T / |u_T|."""
-
-    W: np.ndarray
-    q: np.ndarray
-    mu: float
-    section: CrossSection
-
-    def impulse(self, b: np.ndarray) -> np.ndarray | None:
-        """r with beta = mu r_N b and u_N = 0; None where no positive r_N does it."""
-        slope = self.W[0, 0] + self.mu * float(self.W[0, 1:] @ b)
-        if not slope > 0.0:
-            return None
-        r_N = -self.q[0] / slope
-        return np.array([r_N, *(self.mu * r_N * b)])
-
-    def across(self, angle: float, b: np.ndarray) -> tuple[float, float]:
-        """-u_T in the frame of d: its part across and along; nan where there is no impulse."""
-        r = self.impulse(b)
-        if r is None:
-            return math.nan, math.nan
-        force = -(self.W @ r + self.q)[1:]
-        c, s = math.cos(angle), math.sin(angle)
-        return c * force[1] - s * force[0], c * force[0] + s * force[1]
-
-    def farthest(self, angle: float) -> np.ndarray:
-        return self.section.farthest(np.array([math.cos(angle), math.sin(angle)]))
-
-    def turn(self, angle: float) -> float:
-        """Part of -u_T across d: zero at a solution."""
-        return self.across(angle, self.farthest(angle))[0]
-
-    def root(self, low: float, high: float, f_low: float) -> np.ndarray | None:
-        """Impulse of the slip between the angles low and high, by bisection; None if -u_T points against d."""
-        for _ in range(80):
-            middle = 0.5 * (low + high)
-            value = self.turn(middle)
-            if not np.isfinite(value) or middle in (low, high):
-                break
-            if value * f_low > 0.0:
-                low = middle
-            else:
-                high = middle
-        first, second = self.farthest(low), self.farthest(high)
-        share_low, share_high = 0.0, 1.0
-        if np.abs(second - first).max() > 1e-9:  # a straight edge of C: its impulses lie between its corners
-            for _ in range(80):
-                share = 0.5 * (share_low + share_high)
-                value = self.across(low, first + share * (second - first))[0]
-                if value * f_low > 0.0:
-                    share_low = share
-                else:
-                    share_high = share
-        b = first + 0.5 * (share_low + share_high) * (second - first)
-        _, along = self.across(low, b)
-        return self.impulse(b) if along > 0.0 else None
 
 
 # -- the isotropic cone as a smooth problem ------------------------------------------------------------------

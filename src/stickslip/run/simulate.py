@@ -28,6 +28,7 @@ from stickslip.mechanisms.steppers.moreau_midpoint import consistent_velocities,
 from stickslip.mechanisms.steppers.sliding import sticking_at_start
 from stickslip.mechanisms.steppers.stepper import Stepper
 from stickslip.mechanisms.system import System, require_system
+from stickslip.mechanisms.tangents import require_for_tangents
 from stickslip.request import Checks, Records, RunOptions, grouped, require_one_of
 from stickslip.run.driver import Run, drive
 from stickslip.run.gain import report_gain
@@ -125,6 +126,7 @@ def prepare(
         u, more = consistent_velocities(system, start, q, u, by, p)
         first_impacts = np.concatenate([first_impacts, more])
     impact_law, go_on = law_from(law), checks.on_failure == "continue"
+    require_for_tangents(system, by, impact_law)
     memory = Memory.start(q, u, p, start, system.n_contacts, float(dt))
     memory.carried[:, 2] = sticking_at_start(system, q, u, start, p, tolerance)
     special = _checked_law(impact_law, system, p)

@@ -92,7 +92,7 @@ SMALL = (STIFF, "particle on a floor", "particle in a polygon")  # for quick tes
 SELDOM = (
     "painleve_rod", "two_balls", "three_masses", "chatterjee_rod", "angled_bar", "newton_cradle", "gear_rattle",
     "pendulum_against_stop", "impact_oscillator", "impacting_bar", "kane_pendulum", "four_bar", "block_on_belt",
-    "slider_crank_ideal", "row of blocks", "rimless_wheel",
+    "slider_crank_ideal", "row of blocks", "rimless_wheel", "sliding_ball", "sliding_top", "sliding_coin",
 )  # fmt: skip
 QUICK = {
     ("backward euler", STIFF),

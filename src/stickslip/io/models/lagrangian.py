@@ -10,11 +10,12 @@ import numpy as np
 import sympy as sp
 
 from stickslip.checks import unknown_name
+from stickslip.contact.sections import CrossSection, Polygon, PowerNorm
 from stickslip.io.models.drawing import drawing_from, drawing_of
 from stickslip.io.models.expressions import ExpressionError, Part, parse, require_name, text_of
 from stickslip.io.models.fields import Place
 from stickslip.io.models.toml_text import ModelError
-from stickslip.laws.friction import FrictionLaw, Stribeck, TwoCoefficient
+from stickslip.laws.friction import Elliptic, FrictionLaw, Stribeck, TwoCoefficient
 from stickslip.laws.restitution import RestitutionCurve
 from stickslip.mechanisms.derivation import limited_derivatives
 from stickslip.mechanisms.elements import (
@@ -28,7 +29,7 @@ from stickslip.mechanisms.elements import (
 )
 from stickslip.mechanisms.lagrangian import LagrangianSystem
 from stickslip.mechanisms.reset import Reset
-from stickslip.mechanisms.system import CLUTCH, CONSTRAINT, CONTACT, FRICTION, SPRING, System
+from stickslip.mechanisms.system import CLUTCH, CONSTRAINT, CONTACT, FRICTION, SPRING, TANGENT, System
 from stickslip.scenario import Scenario
 
 Expr = Any
@@ -37,10 +38,8 @@ LARGEST_MODEL = 6_000
 MOST_COORDINATES, MOST_CONTACTS, MOST_NAMES = 60, 200, 1_000
 MOST_DERIVED = 8_000
 """Numbers, names and operations that all derivatives of a file have by the product and chain rules."""
-_DIRECTIONS = ("tangent", "normal")
 _ALONE = (
     "gap",
-    "tangent_drift",
     "normal_drift",
     "friction",
     "restitution_normal",
@@ -303,19 +302,11 @@ def _element(reader: Reader, entry: dict[str, Any], place: Place) -> Element:
         return DryFriction(name, read("displacement"), law("threshold"))
     if kind == "prestressed-spring":
         return PrestressedSpring(name, read("displacement"), law("preload"))
-    directions: dict[str, Any] = {
-        key: _vector(reader, entry[key], place.at(key)) for key in _DIRECTIONS if entry[key] is not None
-    }
-    slip: Any = entry["slip"]
-    if isinstance(slip, list):
-        slip = tuple(tuple(_vector(reader, pair, place.at("slip", i))) for i, pair in enumerate(slip))
-    elif slip is not None:
-        slip = reader.expression(slip, place.at("slip"))
+    directions: dict[str, Any] = {key: _nested(reader, entry[key], place.at(key)) for key in _NESTED}
     return Contact(
         name,
         gap=read("gap"),
-        slip=slip,
-        tangent_drift=read("tangent_drift"),
+        section=_section(entry["section"], place.at("section")),
         normal_drift=read("normal_drift"),
         friction=law("friction") if isinstance(entry["friction"], str) else _friction(reader, entry["friction"], place),
         restitution_normal=reader.restitution(entry["restitution_normal"], place.at("restitution_normal")),
@@ -326,12 +317,47 @@ def _element(reader: Reader, entry: dict[str, Any], place: Place) -> Element:
     )
 
 
+_NESTED = ("slip", "slip_velocity", "tangent", "tangent_drift", "normal")
+"""Keys of a contact whose values are expressions, alone or in lists."""
+
+
+def _nested(reader: Reader, value: Any, place: Place) -> Any:
+    """Expressions in lists as they are given; None where nothing is."""
+    if isinstance(value, list):
+        return tuple(_nested(reader, each, place.at(i)) for i, each in enumerate(value))
+    return _optional(reader, value, place)
+
+
+def _section(entry: dict[str, Any] | None, place: Place) -> CrossSection | None:
+    """The section of a friction cone."""
+    if entry is None:
+        return None
+    try:
+        if entry["shape"] == "polygon":
+            return Polygon(tuple(map(tuple, entry["vertices"])))
+        return PowerNorm(float(entry["p"]))
+    except ValueError as problem:
+        raise place.error(str(problem).rstrip(".")) from None
+
+
+def _section_of(contact: Contact) -> dict[str, Any]:
+    """The section of a friction cone as a table."""
+    section = contact.section
+    if type(section) is Polygon:
+        return {"shape": "polygon", "vertices": [list(corner) for corner in section.vertices]}
+    if type(section) is PowerNorm:
+        return {"shape": "power-norm", "p": float(section.p)}
+    raise ValueError(
+        f"contact {contact.name!r} has a section of the class {type(section).__name__}, which has no place in a file."
+    )
+
+
 def _constraint(reader: Reader, entry: dict[str, Any], place: Place) -> Constraint:
     given = {key: _optional(reader, entry[key], place.at(key)) for key in ("equation", "velocity")}
     return Constraint(entry["name"], **given)
 
 
-_FRICTION_LAWS: dict[str, type[Any]] = {"two-coefficient": TwoCoefficient, "stribeck": Stribeck}
+_FRICTION_LAWS: dict[str, type[Any]] = {"two-coefficient": TwoCoefficient, "elliptic": Elliptic, "stribeck": Stribeck}
 
 
 def _friction(reader: Reader, entry: dict[str, Any], place: Place) -> FrictionLaw:
@@ -390,7 +416,7 @@ def content_of(scenario: Scenario) -> dict[str, Any]:
         if written:
             content["forces"] = written
     elements = system.plain_contacts
-    contacts = [contact for contact in elements if contact.kind < CONSTRAINT]
+    contacts = [contact for contact in elements if contact.kind < TANGENT]
     constraints = [contact for contact in elements if contact.kind >= CONSTRAINT]
     if contacts:
         content["contacts"] = [_contact_of(contact) for contact in contacts]
@@ -491,13 +517,15 @@ def _contact_of(contact: Contact) -> dict[str, Any]:
     if contact.kind != CONTACT:
         raise ValueError(f"contact {contact.name!r} is a friction joint with a direction of its own: no file has that.")
     found: dict[str, Any] = {"name": contact.name}
-    if isinstance(contact.slip, list | tuple):
-        found["slip"] = [[text(factor), text(displacement)] for factor, displacement in contact.slip]
-    elif contact.slip is not None:
-        found["slip"] = text(contact.slip)
-    for key in _DIRECTIONS:
+
+    def nested(value: Any) -> Any:
+        return [nested(each) for each in value] if isinstance(value, list | tuple) else text(value)
+
+    for key in _NESTED:
         if getattr(contact, key) is not None:
-            found[key] = [text(value) for value in getattr(contact, key)]
+            found[key] = nested(getattr(contact, key))
+    if contact.section is not None:
+        found["section"] = _section_of(contact)
     for key in _ALONE:
         value = getattr(contact, key)
         if isinstance(value, FrictionLaw):

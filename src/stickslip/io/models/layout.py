@@ -85,6 +85,12 @@ FRICTION_LAWS = Tagged(
                 "graze": Key(Text(choices=("slip", "grab")), "slip that just touches zero", default="slip"),
             }
         ),
+        "elliptic": Table(
+            {
+                "first": Key(_EXPRESSION, "coefficient along the first of two directions of slip [-]", required=True),
+                "second": Key(_EXPRESSION, "coefficient along the second one [-]", required=True),
+            }
+        ),
         "stribeck": Table(
             {
                 "static": Key(_EXPRESSION, "coefficient at rest [-]", required=True),
@@ -116,7 +122,17 @@ _COEFFICIENTS = {
     "threshold": Key(_EXPRESSION, "part of the friction bound that does not depend on the load [N]", default="0"),
 }
 _CONTACT_NAME = Key(_TEXT, "name of the contact", required=True)
-_SLIP = Either((ListOf(ListOf(_EXPRESSION, 2, 2), 1), _EXPRESSION))
+_PAIRS = ListOf(ListOf(_EXPRESSION, 2, 2), 1)
+_TWO = ListOf(_EXPRESSION, 2, 2)
+_SLIP = Either((ListOf(_PAIRS, 2, 2), _PAIRS, _TWO, _EXPRESSION))
+SECTIONS = Tagged(
+    "shape",
+    {
+        "polygon": Table({"vertices": Key(ListOf(ListOf(_NUMBER, 2, 2), 3), "corners, anticlockwise about 0")}),
+        "power-norm": Table({"p": Key(_NUMBER, "exponent p > 1 of |s_1|^p + |s_2|^p <= 1", required=True)}),
+    },
+    meaning="section of the friction cone of a contact with two directions of slip; left out: a disc",
+)
 CONTACTS = Tagged(
     "type",
     {
@@ -124,9 +140,18 @@ CONTACTS = Tagged(
             {
                 "name": _CONTACT_NAME,
                 "gap": Key(_EXPRESSION, "distance g_N(q, t) [m], negative when the bodies overlap", required=True),
-                "slip": Key(_SLIP, "displacement along the surface [m], or pairs [factor, displacement]"),
-                "tangent": Key(ListOf(_EXPRESSION, 1), "w_T in place of slip, an expression per coordinate"),
-                "tangent_drift": Key(_EXPRESSION, "w_hat_T of gamma_T = w_T u + w_hat_T"),
+                "slip": Key(_SLIP, "displacement along the surface [m], or pairs [factor, displacement]; or two such"),
+                "slip_velocity": Key(
+                    Either((_TWO, _EXPRESSION)), "sliding velocity [m/s], linear in the velocities; or a list of two"
+                ),
+                "tangent": Key(
+                    Either((ListOf(ListOf(_EXPRESSION, 1), 2, 2), ListOf(_EXPRESSION, 1))),
+                    "w_T in place of slip, an expression per coordinate; or a list of two such",
+                ),
+                "tangent_drift": Key(
+                    Either((_TWO, _EXPRESSION)), "w_hat_T of gamma_T = w_T u + w_hat_T; or a list of two"
+                ),
+                "section": Key(SECTIONS, "section of the friction cone, with two directions of slip"),
                 "normal": Key(ListOf(_EXPRESSION, 1), "w_N, if it shall not be the gradient of the gap"),
                 "normal_drift": Key(_EXPRESSION, "w_hat_N, if it shall not be the time derivative of the gap"),
                 "closes_when": Key(_EXPRESSION, "an open contact can close only while this is positive"),

@@ -11,10 +11,11 @@ import numpy as np
 from stickslip import codes
 from stickslip.checks import Array
 from stickslip.contact.planar import PlanarProblem, PlanarSolver
+from stickslip.contact.spatial import Spatial, SpatialProblem
 from stickslip.laws import ImpactLaw, LawSolution
 from stickslip.lcp.residuals import IMPULSE_SHARE
 from stickslip.mechanisms.inertia import Inertia, require_free
-from stickslip.mechanisms.system import CONSTRAINT, CONTACT, SPRING, System
+from stickslip.mechanisms.system import CONSTRAINT, CONTACT, SPRING, TANGENT, System
 
 
 @dataclass(frozen=True)
@@ -46,17 +47,19 @@ class StepProblem:
     def of(
         cls, index: np.ndarray, g: Array, inertia: Inertia, u: tuple[Array, Array], rows: Sequence[Array],
         gaps: tuple[Array | None, Array | None] = (None, None), u_loose: Array | None = None,
-        place: tuple[Array, float] | None = None, **laws: Array,
+        place: tuple[Array, float] | None = None, space: Spatial | None = None, **laws: Array,
     ) -> StepProblem:  # fmt: skip
         """The problem of the active contacts: u = (u_A, u_free), rows = (W_N, W_T, w_hat), gaps = (closing, rounding).
 
-        laws : c_N, c_T, mu, a, size_N, size_T of `PlanarProblem`.
+        laws : c_N, c_T, mu, a, size_N, size_T of `PlanarProblem`.  space : contacts with two tangents, if any.
         """
         W_N, W_T, w_hat = rows
         V_N, V_T = inertia.directions(W_N), inertia.directions(W_T)
         G_NN, G_NT, G_TT = W_N @ V_N, W_N @ V_T, W_T @ V_T
         normal, tangential = np.diag(G_NN) > 0.0, np.diag(G_TT) > 0.0
         local = PlanarProblem(G_NN=G_NN, G_NT=G_NT, G_TT=G_TT, normal=normal, tangential=tangential, **laws)
+        if space is not None:
+            local = SpatialProblem(**vars(local), space=space)
         return cls(index, g, inertia, *u, W_N, W_T, w_hat, V_N, V_T, local, *gaps, u_loose, place)
 
     @property
@@ -96,13 +99,17 @@ class StepProblem:
         """
         local = self.local
         bound = local.bound(Lambda_N)
-        if not np.all(np.isfinite(u_E)) or np.any(Lambda_N < 0) or np.any(np.abs(Lambda_T) > bound * (1 + 1e-12)):
+        if not np.all(np.isfinite(u_E)) or np.any(Lambda_N < 0):
+            return np.inf
+        if not local.in_space and np.any(np.abs(Lambda_T) > bound * (1 + 1e-12)):
             return np.inf
         change = IMPULSE_SHARE * (np.abs(self.V_N) @ Lambda_N + np.abs(self.V_T) @ bound)
         xi_N = local.c_N + self.W_N @ (u_E - self.u_free)
         xi_T = local.c_T + self.W_T @ (u_E - self.u_free)
         size_N = local.size_N + np.abs(self.W_N) @ change
         size_T = local.size_T + np.abs(self.W_T) @ change
+        if isinstance(local, SpatialProblem):
+            return local.worst(Lambda_N, Lambda_T, xi_N, xi_T, size_N, size_T)
         defect_N = np.where(Lambda_N > 0, np.abs(xi_N), np.maximum(0, -xi_N)) / np.where(size_N > 0, size_N, 1)
         sliding = np.maximum(0, np.where(Lambda_T > 0, xi_T, -xi_T))
         defect_T = np.where(np.abs(Lambda_T) >= bound * (1 - 1e-12), sliding, np.abs(xi_T))
@@ -224,7 +231,20 @@ def active_contacts(
     active &= kinds < CONSTRAINT  # these hold anyway, and have no laws
     if dt == 0.0:
         active &= kinds != SPRING
-    return np.flatnonzero(active if shut is None else active & ~shut)
+    if shut is not None:
+        active &= ~shut
+    return np.flatnonzero(with_tangents(kinds, active))
+
+
+def with_tangents(kinds: np.ndarray, active: np.ndarray) -> np.ndarray:
+    """Active contacts (n,) bool, where second tangents take part when their contacts do."""
+    return np.where(kinds == TANGENT, np.roll(active, 1), active)
+
+
+def spatial_rows(system: System, index: np.ndarray) -> Spatial | None:
+    """The contacts in space among the rows `index`; None where there is none."""
+    tangent = np.array(system.contact_kinds, dtype=int)[index] == TANGENT
+    return Spatial.of(tangent, [system.sections[k] for k in index]) if tangent.any() else None
 
 
 def contact_problem(
@@ -254,7 +274,7 @@ def contact_problem(
     index = active_contacts(system, g, rounding, dt, reach, shut)
     lasting = reach > 0.0 if keep_lasting and reach is not None else None
     if lasting is not None:
-        index = np.union1d(index, np.flatnonzero(lasting))
+        index = np.union1d(index, np.flatnonzero(with_tangents(np.array(system.contact_kinds, dtype=int), lasting)))
     closing = None if keep_lasting or dt == 0.0 else closing_velocities(g, rounding, dt)
     return step_problem(
         system,
@@ -321,6 +341,7 @@ def step_problem(
         size_N = np.where(contact, size_N + np.abs(offset_N), size_N)
     found = StepProblem.of(
         index, g, inertia, (u_A, u_free), (W_N, W_T, w_hat), (closing, rounding), u_loose, place,
+        spatial_rows(system, index),
         c_N=W_N @ u_free + offset_N,
         c_T=W_T @ u_free + offset_T, mu=mu, a=threshold * dt, size_N=size_N, size_T=size_T,
     )  # fmt: skip

@@ -25,9 +25,10 @@ from stickslip.mechanisms.steppers.contact_problem import (
     met_ahead,
     onto_constraints,
     step_problem,
+    with_tangents,
 )
 from stickslip.mechanisms.steppers.sliding import Sliding
-from stickslip.mechanisms.system import CONSTRAINT, CONTACT, System
+from stickslip.mechanisms.system import CONTACT, TANGENT, System
 from stickslip.mechanisms.templates import schemes
 
 
@@ -197,7 +198,7 @@ def solve_on_position_level(
     M, kinds = inertia.M, np.array(system.contact_kinds, dtype=int)
     free, ahead, t, g_before = onward
     carried = np.zeros((system.n_contacts, 2)) if carried is None else carried
-    active = ((kinds != CONTACT) & (kinds < CONSTRAINT)) | carried.any(axis=1)
+    active = ((kinds != CONTACT) & (kinds < TANGENT)) | carried.any(axis=1)
     W_N, W_T, _ = directions
     taken_back = inertia.solve(W_N.T @ carried[:, 0] + W_T.T @ carried[:, 1])
     begun = begun._replace(approach=u_A - taken_back)  # the second half of an impact approaches as the first one did
@@ -210,7 +211,7 @@ def solve_on_position_level(
         newcomers = ~active & (g + eps_N * g_before <= 0.0) & (kinds == CONTACT)
         if shut is not None:
             newcomers &= ~shut
-        active = active | newcomers
+        active = with_tangents(kinds, active | newcomers)
         u_loose = free(u)
         u_free = onto_constraints(inertia, u_loose - taken_back, met_ahead(system, inertia, u, g, dt))
         met = Ahead(u, g_before)

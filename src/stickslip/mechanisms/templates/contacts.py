@@ -2,8 +2,9 @@
 
 import math
 
-from stickslip.codes import AUTO, CANCELLED, CONTACT, PAOLI, SPRING, THETA
-from stickslip.jit.marks import dev, int64, rare, rarely
+from stickslip.codes import AUTO, CANCELLED, CONTACT, PAOLI, SPRING, TANGENT, THETA
+from stickslip.contact.spatial_contact import spatial_contact
+from stickslip.jit.marks import dev, float64, int64, local_array, rare, rarely
 from stickslip.lcp.gauss_seidel import one_contact
 from stickslip.mechanisms.templates.mass import contact_row
 from stickslip.mechanisms.templates.model import (
@@ -14,11 +15,13 @@ from stickslip.mechanisms.templates.model import (
     N_DOF,
     SCHEME,
     SOLVER,
+    SPATIAL,
     SPRINGS,
     THETA_VALUE,
 )
 
 AUTO_SWEEPS = 10
+SPATIAL_SWEEPS = 500  # of `auto` with two tangents: what is left then is solved outside of the kernel
 SLOW = 0.05  # a sweep that leaves more than this of the one before it: ten of them would not settle
 SETTLED = 1e-14  # a sweep that changes no velocity by more than this, relatively, ends the iteration
 
@@ -126,8 +129,66 @@ def measure_sizes(directions, contacts):
 
 
 @dev
+def in_space(k, contacts):
+    """Whether contact k has two tangents: the row behind it is its second one."""
+    return SPATIAL and k + 1 < N_CONTACTS and contacts.kinds[k + 1] == TANGENT
+
+
+@dev
+def is_tangent(k, contacts):
+    """Whether row k is the second tangent of the contact before, and no contact of its own."""
+    return SPATIAL and contacts.kinds[k] == TANGENT
+
+
+@rare
+def relax_in_space(k, directions, laws, contacts, u_E):
+    """Solve contact k, whose second tangent is in the row behind, for the velocities u_E that the others leave it.
+
+    Updates u_E and returns what it changed.
+    """
+    Lambda, W_N, W_T, V_N, V_T = contacts.Lambda, directions.W_N, directions.W_T, directions.V_N, directions.V_T
+    D = local_array((3, 3), float64)
+    D[0, 0] = directions.diagonal[k, 0]
+    D[0, 1] = directions.diagonal[k, 2]
+    D[1, 1] = directions.diagonal[k, 1]
+    D[2, 2] = directions.diagonal[k + 1, 1]
+    beta_1 = D[1, 1]
+    beta_2 = D[2, 2]
+    D[0, 2] = 0.0
+    D[1, 2] = 0.0
+    c_N = contacts.offset[k, 0]
+    c_1 = contacts.offset[k, 1]
+    c_2 = contacts.offset[k + 1, 1]
+    for j in range(N_DOF):
+        D[0, 2] += W_N[k, j] * V_T[k + 1, j]
+        D[1, 2] += W_T[k, j] * V_T[k + 1, j]
+        c_N += W_N[k, j] * u_E[j]
+        c_1 += W_T[k, j] * u_E[j]
+        c_2 += W_T[k + 1, j] * u_E[j]
+    D[1, 0] = D[0, 1]
+    D[2, 0] = D[0, 2]
+    D[2, 1] = D[1, 2]
+    N = Lambda[k, 0]
+    T_1 = Lambda[k, 1]
+    T_2 = Lambda[k + 1, 1]
+    c_N -= D[0, 0] * N + D[0, 1] * T_1 + D[0, 2] * T_2
+    c_1 -= D[1, 0] * N + D[1, 1] * T_1 + D[1, 2] * T_2
+    c_2 -= D[2, 0] * N + D[2, 1] * T_1 + D[2, 2] * T_2
+    mu_1, mu_2 = laws.mu[k], laws.mu[k + 1]
+    new_N, new_1, new_2 = spatial_contact(D, c_N, c_1, c_2, mu_1, mu_2, laws.section[k], T_1, T_2)
+    Lambda[k, 0] = new_N
+    Lambda[k, 1] = new_1
+    Lambda[k + 1, 1] = new_2
+    for j in range(N_DOF):
+        u_E[j] += V_N[k, j] * (new_N - N) + V_T[k, j] * (new_1 - T_1) + V_T[k + 1, j] * (new_2 - T_2)
+    return abs(directions.diagonal[k, 0] * (new_N - N)) + abs(beta_1 * (new_1 - T_1)) + abs(beta_2 * (new_2 - T_2))
+
+
+@dev
 def relax(k, directions, laws, contacts, u_E):
     """Solve contact k for the velocities u_E that the others leave it, and update u_E; return what it changed."""
+    if in_space(k, contacts):
+        return relax_in_space(k, directions, laws, contacts, u_E)
     Lambda = contacts.Lambda
     alpha = directions.diagonal[k, 0]
     beta = directions.diagonal[k, 1]
@@ -170,7 +231,7 @@ def sweep_contacts(directions, laws, contacts, step, limit):
         at_rest = True
         total = 0.0
         for k in range(N_CONTACTS):
-            if contacts.active[k] != 0:
+            if contacts.active[k] != 0 and not is_tangent(k, contacts):
                 moved = relax(k, directions, laws, contacts, step.u_E)
                 total += moved
                 if moved > SETTLED * (contacts.size[k, 0] + contacts.size[k, 1]):
@@ -178,7 +239,7 @@ def sweep_contacts(directions, laws, contacts, step, limit):
         if at_rest:
             cancel(directions, contacts, step)
             return sweep
-        if SOLVER == AUTO and total > SLOW * before:
+        if SOLVER == AUTO and not SPATIAL and total > SLOW * before:
             return -sweep
         before = total
     return -limit
@@ -189,7 +250,7 @@ def gauss_seidel(closed, directions, laws, contacts, step, limit):
     """Gauss-Seidel over the active contacts, which is exact in one sweep where there is only one."""
     if closed == 1:
         for k in range(contacts.active.shape[0]):
-            if contacts.active[k] != 0:
+            if contacts.active[k] != 0 and not is_tangent(k, contacts):
                 relax(k, directions, laws, contacts, step.u_E)
         for j in range(N_DOF):  # `cancel`, where the terms of one contact are those of u_free with the other sign
             if abs(step.u_E[j]) <= 2.0 * CANCELLED * abs(step.u_free[j]):

@@ -1,5 +1,7 @@
 """Template: contact states, impacts and records of a step that is solved."""
 
+import math
+
 from stickslip.codes import (
     ANYWHERE,
     CANCELLED,
@@ -21,8 +23,9 @@ from stickslip.codes import (
     STICK,
     WORK_BEFORE,
 )
+from stickslip.contact.spatial_contact import section_gauge
 from stickslip.jit.marks import dev, float64, int64, part, rare
-from stickslip.mechanisms.templates.contacts import measure_sizes
+from stickslip.mechanisms.templates.contacts import in_space, is_tangent, measure_sizes
 from stickslip.mechanisms.templates.model import IMPACT_STEPS, KEEPS, N_CONTACTS, N_DOF
 from stickslip.mechanisms.templates.structs import Ended
 
@@ -93,6 +96,35 @@ def ended_at(k, directions, laws, contacts):
     )
 
 
+@rare
+def ended_in_space(k, directions, laws, contacts):
+    """How the step has ended for contact k with two tangents: with |gamma_T|, and the share of the friction bound."""
+    diagonal, Lambda = directions.diagonal, contacts.Lambda
+    N = Lambda[k, 0]
+    T_1 = Lambda[k, 1]
+    T_2 = Lambda[k + 1, 1]
+    coupling = 0.0
+    for j in range(N_DOF):
+        coupling += directions.W_N[k, j] * directions.V_T[k + 1, j]
+    size_1 = contacts.size[k, 1] + diagonal[k, 1] * abs(T_1) + abs(diagonal[k, 2]) * N
+    size_2 = contacts.size[k + 1, 1] + diagonal[k + 1, 1] * abs(T_2) + abs(coupling) * N
+    gamma_1 = contacts.gamma_E[k, 1]
+    gamma_2 = contacts.gamma_E[k + 1, 1]
+    bound = laws.mu[k] * N
+    share = 0.0
+    if bound > 0.0:
+        share = section_gauge(laws.section[k], T_1 / bound, T_2 / (laws.mu[k + 1] * N))
+    return Ended(
+        kind=contacts.kinds[k],
+        gamma_T=math.sqrt(gamma_1 * gamma_1 + gamma_2 * gamma_2),
+        size_T=math.sqrt(size_1 * size_1 + size_2 * size_2),
+        tangential=diagonal[k, 1] > 0.0,
+        bound=bound,
+        N=N,
+        T=share * bound,
+    )
+
+
 @dev
 def write_event(event, time, k, contacts):
     """Write the row of an impact, columns as `trajectory.IMPACT_COLUMNS`."""
@@ -120,7 +152,12 @@ def label_contacts(times, directions, laws, contacts, memory, states, events, n_
             states[k] = OPEN
             continue
         strikes = strikes_now(k, times.step, contacts, memory.last_loaded)
-        state = contact_state(ended_at(k, directions, laws, contacts), strikes, struck, memory.N_before[k])
+        if is_tangent(k, contacts):
+            state = int64(states[k - 1])
+        elif in_space(k, contacts):
+            state = contact_state(ended_in_space(k, directions, laws, contacts), strikes, struck, memory.N_before[k])
+        else:
+            state = contact_state(ended_at(k, directions, laws, contacts), strikes, struck, memory.N_before[k])
         lasting = IMPACT_STEPS == 2 and states[k] == IMPACT  # the second half of an impact
         begins = begins or (state == IMPACT and not lasting)
         states[k] = state
@@ -166,6 +203,8 @@ def close_step(step, dt, directions, contacts, memory):
         N = contacts.Lambda[k, 0]
         T = contacts.Lambda[k, 1]
         rows += (1 if diagonal[k, 0] > 0.0 else 0) + (2 if diagonal[k, 1] > 0.0 else 0)
+        if is_tangent(k, contacts):
+            rows -= 2  # three of a contact with two tangents: no slip is split in two
         if contacts.kinds[k] != SPRING:
             work += 0.5 * N * (gamma_A[k, 0] + gamma_E[k, 0]) + 0.5 * T * (gamma_A[k, 1] + gamma_E[k, 1])
         memory.N_before[k] = N

@@ -80,7 +80,7 @@ def laws_of(k, laws):
     eps_N[0] = laws.eps_N[k]
     eps_T[0] = laws.eps_T[k]
     a[0] = laws.a[k]
-    return Laws(mu, eps_N, eps_T, a)
+    return Laws(mu, eps_N, eps_T, a, None)
 
 
 @dev

@@ -40,10 +40,13 @@ from stickslip.mechanisms.templates.model import (
     N_CONTACTS,
     N_DOF,
     N_PARAMETERS,
+    N_SECTION,
     OWN_LAW,
     PROJECTION,
     SCHEME,
+    SECTIONS,
     SHARES,
+    SPATIAL,
     STAYS,
     WATCHED,
     energy,
@@ -215,6 +218,10 @@ def begin_march(m, first):
         m.laws.a[k] = m.laws.a[k] * run.dt  # a threshold [N] is a bound [N s] of a step
         if FRICTION_LAWS:
             m.slip.static[k] = m.laws.mu[k]
+    if SPATIAL:
+        for k in range(N_CONTACTS):
+            for i in range(N_SECTION):
+                m.laws.section[k, i] = SECTIONS[k * N_SECTION + i]
     if OWN_LAW:
         take_coefficients(m)
     if MASS_CONSTANT:

@@ -19,6 +19,7 @@ from stickslip.codes import (
     PAOLI,
     SPRING,
     STEWART,
+    TANGENT,
     THETA,
 )
 from stickslip.jit.marks import dev, sincos  # noqa: F401  (as well)
@@ -42,6 +43,8 @@ STATE_LAWS = False
 SLIDING = (0,)
 GATED = False
 GATES = (False,)
+N_SECTION = 1
+SECTIONS = (0.0,)
 OWN_LAW = False
 LAW = 0
 DISSIPATIVE = False
@@ -139,6 +142,7 @@ def drift(q, u, t, p, zeta):
 # -- model: end
 
 SPRINGS = SPRING in KINDS  # without, what springs need is left out
+SPATIAL = TANGENT in KINDS  # contacts with two tangents, the second in the row behind their own
 CONSTRAINTS = tuple(k for k in range(N_CONTACTS) if KINDS[k] >= CONSTRAINT)  # the constraints among the contacts
 CONSTRAINED = len(CONSTRAINTS) > 0
 N_HELD = max(1, len(CONSTRAINTS))
@@ -147,7 +151,9 @@ PASSES = 2 * ITERATION_LIMIT if FRICTION_LAWS else (ITERATION_LIMIT if IMPLICIT 
 CENTRED = SCHEME <= THETA  # contacts at the midpoint; else their gaps are those at the end of the step
 IMPACT_STEPS = 2 if SCHEME == PAOLI else 1
 KEEPS = not LASTING and SCHEME != PAOLI  # closed contacts keep the rounding errors of their gaps
-PAIRS = SOLVER == AUTO and N_CONTACTS > 1  # two closed contacts are solved by their branches, before any sweep
+PAIRS = (
+    SOLVER == AUTO and N_CONTACTS > 1 and not SPATIAL
+)  # two closed contacts are solved by their branches, before any sweep
 # Steps without contacts have a loop of their own.
 PLAIN = SCHEME == MIDPOINT and PROJECTION == 0.0 and not SHARES and not GATED and set(KINDS) == {CONTACT}
 FLIES = PLAIN

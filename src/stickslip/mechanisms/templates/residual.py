@@ -3,10 +3,11 @@
 import math
 
 from stickslip.codes import CONTACT, MAX_PENETRATION
+from stickslip.contact.spatial_contact import friction_defect, section_extent
 from stickslip.jit.marks import dev, part, rare
 from stickslip.lcp.residuals import IMPULSE_SHARE
-from stickslip.mechanisms.templates.contacts import measure_sizes
-from stickslip.mechanisms.templates.model import N_CONTACTS, N_DOF
+from stickslip.mechanisms.templates.contacts import in_space, is_tangent, measure_sizes
+from stickslip.mechanisms.templates.model import N_CONTACTS, N_DOF, SPATIAL
 
 
 @dev
@@ -65,6 +66,36 @@ def within(directions, laws, contacts, u_E, worst):
 
 
 @rare
+def space_defects(k, directions, laws, contacts, u_E):
+    """Violations of the laws of contact k with two tangents at u_E [m/s]: normal and tangential; see `defects`."""
+    Lambda = contacts.Lambda
+    N = Lambda[k, 0]
+    if not N >= 0.0:
+        return math.inf, math.inf
+    xi_N = contacts.offset[k, 0]
+    xi_1 = contacts.offset[k, 1]
+    xi_2 = contacts.offset[k + 1, 1]
+    for j in range(N_DOF):
+        xi_N += directions.W_N[k, j] * u_E[j]
+        xi_1 += directions.W_T[k, j] * u_E[j]
+        xi_2 += directions.W_T[k + 1, j] * u_E[j]
+    defect_T = friction_defect(
+        laws.section[k], N, Lambda[k, 1], Lambda[k + 1, 1], laws.mu[k], laws.mu[k + 1], xi_1, xi_2
+    )
+    return (abs(xi_N) if N > 0.0 else -xi_N), defect_T
+
+
+@dev
+def friction_bound(m, laws, contacts):
+    """Largest friction impulse along the tangent of row m [N s]."""
+    if is_tangent(m, contacts):
+        return laws.mu[m] * contacts.Lambda[m - 1, 0] * section_extent(laws.section[m - 1], 1)
+    if in_space(m, contacts):
+        return laws.mu[m] * contacts.Lambda[m, 0] * section_extent(laws.section[m], 0)
+    return laws.mu[m] * contacts.Lambda[m, 0] + laws.a[m]
+
+
+@rare
 def full_residual(directions, laws, contacts, u_E, worst):
     """Worst violation of the laws by the end velocity u_E, relative to the velocities that make it up, or `worst`.
 
@@ -72,7 +103,8 @@ def full_residual(directions, laws, contacts, u_E, worst):
     count with their bounds: those of two feet that cancel or vanish leave rounding errors, and these are no violation.
     """
     W_N, W_T, V_N, V_T = directions.W_N, directions.W_T, directions.V_N, directions.V_T
-    mu, a, Lambda = laws.mu, laws.a, contacts.Lambda
+    Lambda = contacts.Lambda
+    size_before = 0.0
     measure_sizes(directions, contacts)
     for k in range(N_CONTACTS):
         if contacts.active[k] == 0:
@@ -87,10 +119,20 @@ def full_residual(directions, laws, contacts, u_E, worst):
             change_j = 0.0
             for m in range(N_CONTACTS):
                 if contacts.active[m] != 0:
-                    change_j += abs(V_N[m, j] * Lambda[m, 0]) + abs(V_T[m, j]) * (mu[m] * Lambda[m, 0] + a[m])
+                    change_j += abs(V_N[m, j] * Lambda[m, 0]) + abs(V_T[m, j]) * friction_bound(m, laws, contacts)
             size_N += abs(W_N[k, j]) * IMPULSE_SHARE * change_j
             size_T += abs(W_T[k, j]) * IMPULSE_SHARE * change_j
-        defect_N, defect_T = defects(k, directions, laws, contacts, end_N, end_T)
+        if SPATIAL and in_space(k, contacts):  # its friction is judged with its second tangent
+            size_before = size_T
+            defect_N, defect_T = space_defects(k, directions, laws, contacts, u_E)
+            if defect_T < math.inf:
+                defect_T = 0.0
+        elif SPATIAL and is_tangent(k, contacts):
+            defect_N, defect_T = space_defects(k - 1, directions, laws, contacts, u_E)
+            defect_N = 0.0
+            size_T = math.sqrt(size_T * size_T + size_before * size_before)
+        else:
+            defect_N, defect_T = defects(k, directions, laws, contacts, end_N, end_T)
         if not (defect_N < math.inf and defect_T < math.inf):  # a later contact would hide what is not a number
             return math.inf
         if not defect_N <= worst * size_N:
@@ -103,7 +145,7 @@ def full_residual(directions, laws, contacts, u_E, worst):
 @dev
 def step_residual(m, worst):
     """The worst residual of the steps so far and of this one, whose gamma_E is written."""
-    if within(m.directions, m.laws, m.contacts, m.step.u_E, worst):
+    if within(m.directions, m.laws, m.contacts, m.step.u_E, worst) and not SPATIAL:
         return worst
     return full_residual(m.directions, m.laws, m.contacts, m.step.u_E, worst)
 

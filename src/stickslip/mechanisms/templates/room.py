@@ -14,9 +14,11 @@ from stickslip.mechanisms.templates.model import (
     N_LCP,
     N_LCP_COLUMNS,
     N_PARAMETERS,
+    N_SECTION,
     PROJECTION,
     SCHEME,
     SOLVER,
+    SPATIAL,
     WATCHED,
 )
 from stickslip.mechanisms.templates.structs import (
@@ -123,6 +125,12 @@ def new_law():
 
 
 @part
+def new_sections():
+    """Room for the sections of friction cones."""
+    return local_array((N_CONTACTS, N_SECTION), float64)
+
+
+@part
 def new_lcp():
     """Room for Lemke's method."""
     return Lcp(
@@ -178,11 +186,11 @@ def new_march(run, book):
         implicit=new_implicit() if SCHEME != MIDPOINT else None,
         gaps=Gaps(per_contact(), per_contact(), per_contact(), per_contact()),
         directions=new_directions(),
-        laws=Laws(per_contact(), per_contact(), per_contact(), per_contact()),
+        laws=Laws(per_contact(), per_contact(), per_contact(), per_contact(), new_sections() if SPATIAL else None),
         law=new_law() if LAW != NEWTONS_LAW else None,
         contacts=new_contacts(step.dv),
         memory=Remembered(flags(), per_contact(), pairs(), per_contact(), pairs(), per_contact()),
-        lcp=new_lcp() if SOLVER != GAUSS_SEIDEL else None,
+        lcp=new_lcp() if SOLVER != GAUSS_SEIDEL and not SPATIAL else None,
         slip=new_slip() if FRICTION_LAWS else None,
         rounds=Rounds(one_number(), one_count(), one_number(), one_count()),
         projected=Projected(per_contact(), coordinates(), energies, one_number()) if PROJECTION > 0.0 else None,

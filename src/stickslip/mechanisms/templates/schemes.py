@@ -15,6 +15,7 @@ from stickslip.codes import (
     NEAR,
     PAOLI,
     STEWART,
+    TANGENT,
 )  # fmt: skip
 from stickslip.jit.marks import dev, float64, int64, local_array, rare
 from stickslip.lcp.linear import ldl_factor, ldl_solve
@@ -27,6 +28,7 @@ from stickslip.mechanisms.templates.model import (
     N_CONTACTS,
     N_DOF,
     SCHEME,
+    SPATIAL,
     THETA_VALUE,
     force,
     gap,
@@ -201,6 +203,8 @@ def find_active(gaps, reach, contacts):
         contacts.active[k] = 0
         if CONSTRAINED and contacts.kinds[k] >= CONSTRAINT:  # holds anyway, and has no law
             continue
+        if SPATIAL and contacts.kinds[k] == TANGENT:  # follows its contact, see `follow`
+            continue
         near = g[k] <= 0.0 or g[k] <= gaps.rounding[k] or g[k] <= reach[k]
         if contacts.kinds[k] != CONTACT or near or (LASTING and reach[k] > 0.0):
             contacts.active[k] = 1
@@ -218,6 +222,9 @@ def find_closing(first, gaps, eps_N, carried, contacts):
     newcomers = False
     for k in range(N_CONTACTS):
         if CONSTRAINED and contacts.kinds[k] >= CONSTRAINT:
+            active[k] = 0
+            continue
+        if SPATIAL and contacts.kinds[k] == TANGENT:
             active[k] = 0
             continue
         if first:
@@ -240,6 +247,8 @@ def count_active(first, carried, contacts):
     count = int64(0)
     for k in range(N_CONTACTS):
         opens = contacts.kinds[k] == CONTACT and carried[k, 0] == 0.0 and carried[k, 1] == 0.0
+        if SPATIAL and contacts.kinds[k] == TANGENT:
+            continue
         if (first and not opens) or (not first and contacts.active[k] != 0):
             count += 1
     return count
@@ -270,7 +279,24 @@ def shut_gates(m, t, closed):
 
 
 @dev
+def follow(contacts):
+    """Second tangents take part where their contacts do; they do not count."""
+    for k in range(1, N_CONTACTS):
+        if contacts.kinds[k] == TANGENT:
+            contacts.active[k] = contacts.active[k - 1]
+
+
+@dev
 def active_set(m, first, t):
+    """Mark the active rows, second tangents among them; see `contacts_of_step` for what is returned."""
+    closed, newcomers = contacts_of_step(m, first, t)
+    if SPATIAL:
+        follow(m.contacts)
+    return closed, newcomers
+
+
+@dev
+def contacts_of_step(m, first, t):
     """The index set H of [GS05] 5, step 3 (b): (number of its contacts, whether one is new in this iteration).
 
     -1 - k instead of the number where the gap of contact k is no number.  `first`: in the first iteration of a step,

@@ -24,7 +24,7 @@ from stickslip.laws.poisson import HALVINGS
 from stickslip.laws.scalar import NEWTON as NEWTONS_LAW
 from stickslip.laws.scalar import POISSON
 from stickslip.laws.slip import EARLY
-from stickslip.mechanisms.templates.contacts import AUTO_SWEEPS, gauss_seidel, local_problem
+from stickslip.mechanisms.templates.contacts import AUTO_SWEEPS, SPATIAL_SWEEPS, gauss_seidel, local_problem
 from stickslip.mechanisms.templates.direct import by_lcp
 from stickslip.mechanisms.templates.held import runs_into
 from stickslip.mechanisms.templates.impact_laws import (
@@ -59,6 +59,7 @@ from stickslip.mechanisms.templates.model import (
     PROJECTION,
     SCHEME,
     SOLVER,
+    SPATIAL,
     STATE_LAWS,
     THETA_VALUE,
     geometry,
@@ -136,7 +137,8 @@ def prepare_contacts(m, times):
 def solve_contacts(m, closed):
     """[GS05] 5, step 4: impulses by eq. (33) and u_E by eq. (32); False where their residual exceeds the tolerance.
 
-    `auto`: two contacts by their branches, then sweeps, then Lemke's method.
+    `auto`: two contacts by their branches, then sweeps, then Lemke's method; with two tangents, which make no LCP,
+    sweeps alone.
     """
     if CONSTRAINED and runs_into(m):
         return False
@@ -151,11 +153,11 @@ def solve_contacts(m, closed):
         if not residual <= tol:
             undo(contacts, step)
     if SOLVER == GAUSS_SEIDEL or (SOLVER == AUTO and not residual <= tol):
-        limit = m.run.sweeps if SOLVER == GAUSS_SEIDEL else int64(AUTO_SWEEPS)
+        limit = m.run.sweeps if SOLVER == GAUSS_SEIDEL else int64(SPATIAL_SWEEPS if SPATIAL else AUTO_SWEEPS)
         iterations = gauss_seidel(closed, directions, laws, contacts, step, limit)
         if SOLVER == GAUSS_SEIDEL or iterations >= 0:
             residual = step_residual(m, worst)
-    if SOLVER != GAUSS_SEIDEL and (SOLVER != AUTO or iterations < 0 or residual > tol):
+    if SOLVER != GAUSS_SEIDEL and not SPATIAL and (SOLVER != AUTO or iterations < 0 or residual > tol):
         for j in range(N_DOF):
             step.u_E[j] = step.u_free[j]
         iterations = by_lcp(directions, laws, contacts, step, m.lcp)

@@ -145,12 +145,16 @@ class Directions(NamedTuple):
 
 
 class Laws(NamedTuple):
-    """Coefficients of the contacts, (n,): friction, restitution, and the load-independent friction bound a [N s]."""
+    """Coefficients of the contacts, (n,): friction, restitution, and the load-independent friction bound a [N s].
+
+    section (n, ...): sections of friction cones as `contact.spatial_contact` has them; None without two tangents.
+    """
 
     mu: Array
     eps_N: Array
     eps_T: Array
     a: Array
+    section: Array
 
 
 class ProcessLaw(NamedTuple):
