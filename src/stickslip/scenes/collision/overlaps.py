@@ -167,6 +167,8 @@ def _depth(p: _Placed, q: _Placed, dim: int) -> float:
 def _distance_of_origin(points: np.ndarray, dim: int) -> float:
     """Distance of the origin from the convex hull of some points; negative inside, by the way to the nearest face."""
     size = float(np.linalg.norm(points, axis=1).max())
+    if size == 0.0:  # two balls with one centre
+        return 0.0
     weight = 1e3 * size  # of the row that makes the shares add up to one
     shares, _ = nnls(np.vstack([points.T, np.full(len(points), weight)]), np.array([0.0, 0.0, 0.0, weight]))
     distance = float(np.linalg.norm(shares @ points / shares.sum()))
