@@ -27,12 +27,9 @@ __all__ = [
     "random_search",
 ]
 
-for _name, _task in (("Juggling", Juggling), ("SlopeWalker", SlopeWalker)):
+for _name in ("Juggling", "SlopeWalker", "PushBox"):
     if f"stickslip/{_name}-v0" not in _gymnasium.registry:
+        _vector = None if _name == "PushBox" else f"stickslip.gym.examples:many_{_name}"
         _gymnasium.register(
-            f"stickslip/{_name}-v0",
-            entry_point=lambda task=_task, **options: MechanismEnv(task(), **options),
-            vector_entry_point=lambda num_envs, task=_task, **options: MechanismVectorEnv(task(), num_envs, **options),
+            f"stickslip/{_name}-v0", entry_point=f"stickslip.gym.examples:one_{_name}", vector_entry_point=_vector
         )
-if "stickslip/PushBox-v0" not in _gymnasium.registry:
-    _gymnasium.register("stickslip/PushBox-v0", entry_point=PushBox)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import sympy as sp
 
 from stickslip.checks import Array
 from stickslip.drawing.primitives import Circle, Drawing, Primitive, line
+from stickslip.gym.mechanism import MechanismEnv, MechanismVectorEnv
 from stickslip.gym.scene import SceneEnv
 from stickslip.gym.task import Task
 from stickslip.library.compass_gait import compass_gait
@@ -178,3 +180,26 @@ class PushBox(SceneEnv):
     def ended(self) -> bool:
         x, _, at = self._places()
         return bool(np.abs(at).max() > 0.15 or abs(x[1] - self.path(float(x[0]))[0]) > 0.1)
+
+
+# What `gymnasium.make` and `gymnasium.make_vec` call.
+
+
+def one_Juggling(**options: Any) -> MechanismEnv:
+    return MechanismEnv(Juggling(), **options)
+
+
+def many_Juggling(num_envs: int = 1, **options: Any) -> MechanismVectorEnv:
+    return MechanismVectorEnv(Juggling(), num_envs, **options)
+
+
+def one_SlopeWalker(**options: Any) -> MechanismEnv:
+    return MechanismEnv(SlopeWalker(), **options)
+
+
+def many_SlopeWalker(num_envs: int = 1, **options: Any) -> MechanismVectorEnv:
+    return MechanismVectorEnv(SlopeWalker(), num_envs, **options)
+
+
+def one_PushBox(**options: Any) -> PushBox:
+    return PushBox(**options)

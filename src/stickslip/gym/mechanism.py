@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -14,6 +14,7 @@ from stickslip.gym.task import Task
 from stickslip.run.simulator import Simulator, StepError
 
 METADATA: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 50}
+VECTOR_METADATA: dict[str, Any] = {**METADATA, "autoreset_mode": AutoresetMode.NEXT_STEP}
 
 
 def action_of(action: Any, low: np.ndarray, high: np.ndarray, shape: tuple[int, ...]) -> Array:
@@ -117,7 +118,7 @@ class MechanismVectorEnv(gymnasium.vector.VectorEnv[np.ndarray, np.ndarray, np.n
     (`AutoresetMode.NEXT_STEP`).
     """
 
-    metadata: ClassVar[dict[str, Any]] = {**METADATA, "autoreset_mode": AutoresetMode.NEXT_STEP}
+    metadata = VECTOR_METADATA
 
     def __init__(self, task: Task, num_envs: int, render_mode: str | None = None, **options: Any) -> None:
         if render_mode is not None:

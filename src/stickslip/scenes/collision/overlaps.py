@@ -73,6 +73,16 @@ def overlaps(scene: Scene, trajectory: Trajectory | None = None, record: int = -
     return sorted(found, key=lambda pair: -pair.depth)
 
 
+def lowest(scene: Scene) -> float:
+    """Height of the lowest point of the bodies that move, at the start [m]: where a ground just touches them."""
+    return min(
+        float(placed.points[:, scene.dim - 1].min()) - placed.radius
+        for body in scene.bodies
+        if body.kind == "moving"
+        for placed in (_place(piece, body, _start_of(body)) for piece in _pieces(body))
+    )
+
+
 def deepest_overlap(scene: Scene, trajectory: Trajectory, records: int = 50) -> float:
     """The largest overlap [m] at `records` records of a trajectory, spread evenly; 0 where nothing overlaps."""
     chosen = np.unique(np.linspace(0, len(trajectory.t) - 1, records).round().astype(int))
