@@ -24,6 +24,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LONG = ("models.md", "slider-crank.md", "tutorial.md")  # six kernels that nothing else needs
+STEPPED = ("robots.md",)  # simulators that run for seconds; simulator.md has short ones
 
 
 def blocks(page: Path) -> list[tuple[int, str]]:
@@ -46,7 +47,11 @@ def run_blocks(page: Path, asserting: bool = True) -> dict[str, object]:
 
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(page, marks=pytest.mark.slow if page.name in LONG else []) for page in PAGES if blocks(page)],
+    [
+        pytest.param(page, marks=pytest.mark.slow if page.name in (*LONG, *STEPPED) else [])
+        for page in PAGES
+        if blocks(page)
+    ],
     ids=lambda page: page.name,
 )
 def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

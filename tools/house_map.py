@@ -36,6 +36,8 @@ WORDS = {
     "ensembles": "many members at once",
     "events": "event-driven integration",
     "figures": "pictures and films",
+    "fmu": "export to other tools",
+    "gym": "environments to learn in",
     "impacts": "one instant, dt = 0",
     "interrupts": "signals wait for a piece",
     "io": "files",

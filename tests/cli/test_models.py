@@ -72,7 +72,7 @@ def test_a_robot_becomes_a_model_file(run, tmp_path):
     robot, model = tmp_path / "cart.urdf", tmp_path / "cart.toml"
     robot.write_text(URDF)
     code, out, err = run("import", robot, "--out", model)
-    assert (code, out) == (0, "") and "stickslip: left out: line 20: viscous damping of a joint" in err
+    assert (code, out) == (0, "") and "stickslip: left out or changed: line 11: a cylinder" in err
     code, out, err = run("check", model, "--json")
     assert code == 0 and json.loads(out)["files"][0]["sizes"] == {"moving bodies": 2, "joints": 2}
     assert "Left out or changed of cart.urdf" in model.read_text()

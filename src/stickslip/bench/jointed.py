@@ -26,31 +26,11 @@ GENERATED, GENERATED_QUICK = {1: 5, 5: 5, 20: 5, 100: 1}, {5: 1}
 Say = Callable[[str], None]
 
 
-def lowest(scene: Any) -> float:
-    """Height of the lowest point of the bodies of a scene that move [m]."""
-    from stickslip.scenes.shapes import rotation_matrix
-    from stickslip.scenes.tables import geom_tables, material_tables
-
-    geoms, shapes = geom_tables(scene, material_tables(scene)[1])
-    vertices, low = shapes.hulls.vertices, np.inf
-    for geom in geoms:
-        body = scene.bodies[geom.body]
-        if body.kind != "moving" or not geom.bound < np.inf:
-            continue
-        R, at = rotation_matrix(np.asarray(body.orientation)), np.asarray(body.position)
-        middle, turned = at + R @ (body.centre + geom.local[:3]), R @ rotation_matrix(geom.local[3:])
-        first, count = geom.table[:2]
-        if count > 0:
-            low = min(low, float((middle + vertices[first : first + count] @ turned.T)[:, 2].min()))
-        else:  # a ball, or a capsule along its own z axis
-            low = min(low, float(middle[2] - abs(turned[2, 2]) * geom.extent[1] - geom.extent[0]))
-    return low
-
-
 def robot_scene(path: Path) -> tuple[Any, float]:
     """A robot above the ground as a scene, and the height of the ground [m]."""
     from stickslip.io.models.file import model_from_text
     from stickslip.io.models.imports import import_robot
+    from stickslip.scenes.collision.overlaps import lowest
     from stickslip.scenes.shapes import HalfSpace
 
     scenario: Any = model_from_text(import_robot(path).text, path.name).scenario

@@ -35,6 +35,7 @@ def compass_gait(
     angle: float | None = None,
     stance_velocity: float | None = None,
     swing_velocity: float | None = None,
+    torque: float | None = None,
 ) -> Scenario:
     """Return the passive compass walker of [GTE98]: a hip, two stiff legs with point feet, no motor and no knee.
 
@@ -57,6 +58,7 @@ def compass_gait(
     angle : of the front leg at the start, right after a step; the other one is behind by as much [rad]
     stance_velocity, swing_velocity : angular velocities of the front and of the other leg at the start [rad/s]; these
         three are near the cycle if not given
+    torque : at the hip, on leg 1 and its opposite on leg 2 [N m]; the passive walker has none, and no such parameter
 
     Reference: [GTE98] A. Goswami, B. Thuilot and B. Espiau, A study of the passive gait of a compass-like biped robot,
     Int. J. Robotics Research 17(12), 1998.
@@ -64,6 +66,8 @@ def compass_gait(
     parameters = {
         "a": a, "b": b, "m": m, "m_H": m_H, "slope": slope, "g": g, "friction": friction, "ahead": ahead,
     }  # fmt: skip
+    if torque is not None:
+        parameters["torque"] = torque
     require_positive(parameters, "a", "b", "m", "m_H", "g", "ahead")
     length = a + b
     large = (abs(slope) / math.radians(3.0)) ** (1.0 / 3.0)  # steps of passive walkers grow with the slope like this
@@ -106,6 +110,7 @@ def _system(parameters: Mapping[str, float]) -> LagrangianSystem:
         velocities=[v_x, v_y, *omega],
         kinetic=kinetic,
         potential=potential,
+        forces={theta[0]: sp.Symbol("torque"), theta[1]: -sp.Symbol("torque")} if "torque" in parameters else None,
         contacts=[
             Contact(
                 f"foot {k + 1}",
@@ -126,6 +131,7 @@ def _system(parameters: Mapping[str, float]) -> LagrangianSystem:
             **dict.fromkeys(["omega_1", "omega_2"], "rad/s"),
             **dict.fromkeys(["m", "m_H"], "kg"),
             "g": "m/s^2",
+            **({"torque": "N m"} if "torque" in parameters else {}),
         },
     )
 

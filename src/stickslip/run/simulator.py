@@ -130,6 +130,19 @@ class Simulator:
     # -- the state -----------------------------------------------------------------------------------------------------
 
     @property
+    def scenario(self) -> Any:
+        """What moves: the `Scenario`, or the scene with its title."""
+        return self._scenario
+
+    @property
+    def scene(self) -> Any:
+        """The scene that moves; ValueError for a mechanism."""
+        found = getattr(self._scenario, "scene", None)
+        if found is None:
+            raise ValueError(f"{self._run.system.name!r} is a mechanism, which has no scene.")
+        return found
+
+    @property
     def t(self) -> float:
         """Present time [s]."""
         return self._run.state.t

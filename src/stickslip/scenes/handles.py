@@ -27,6 +27,7 @@ from stickslip.trajectory import FORCES, MOTORS
 
 if TYPE_CHECKING:
     from stickslip.scenes.engine import SceneEngine
+    from stickslip.scenes.scene import Scene
 
 
 class BodyHandle:
@@ -189,6 +190,24 @@ class JointHandle:
             self._engine.note_drive(FORCES | MOTORS)
 
     @property
+    def gravity_effort(self) -> float:
+        """Effort [N m or N] that carries all that hangs on b against gravity, where it is now.
+
+        `joint.torque = joint.gravity_effort` in a control law is gravity compensation.  ValueError where a loop of
+        joints leads back to a: then there is no such effort of one joint alone.
+        """
+        self._require_axis("gravity_effort")
+        A, B = self._frames()
+        bodies, g = self._engine.bodies, self._engine.options.gravity
+        axis, force, moment = _axis(A), np.zeros(3), np.zeros(3)
+        for i in hanging(self._engine.scene, self._k):
+            if bodies.inv_mass[i] > 0.0:
+                weight = g / bodies.inv_mass[i]
+                force += weight
+                moment += np.cross(bodies.pose[i, :3] - B[:3], weight)
+        return -float(axis @ (force if self._joint.kind == "prismatic" else moment))
+
+    @property
     def motor_effort(self) -> float:
         """Effort of the motor in the last step [N m or N]."""
         return float(self._impulses()[MOTOR] / self._engine.options.dt)
@@ -233,6 +252,26 @@ class JointHandle:
 def _axis(frame: np.ndarray) -> np.ndarray:
     """The z axis of a joint's frame in world axes."""
     return np.array(rotate.py_func(frame, 0.0, 0.0, 1.0))
+
+
+def hanging(scene: Scene, k: int) -> list[int]:
+    """Numbers of the bodies that hang on side b of joint k; ValueError where a loop of joints leads back to a."""
+    cut = scene.joints[k]
+    found, todo = {cut.b}, [cut.b]
+    while todo:
+        i = todo.pop()
+        for other, joint in enumerate(scene.joints):
+            if other != k and i in (joint.a, joint.b):
+                j = joint.b if i == joint.a else joint.a
+                if j == cut.a or scene.bodies[j].kind != "moving":
+                    raise ValueError(
+                        f"gravity_effort needs a joint that alone carries what hangs on it; {cut.name!r} is part of a "
+                        f"loop with {joint.name!r}."
+                    )
+                if j not in found:
+                    found.add(j)
+                    todo.append(j)
+    return sorted(found)
 
 
 def body_handle(engine: SceneEngine, which: Any) -> BodyHandle:

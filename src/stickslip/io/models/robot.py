@@ -1,90 +1,139 @@
-"""A robot description on its way into a scene: links with geometries, joints, and the list of elements left out.
+"""A robot description on its way into a scene: links with geometries and joints, and the list of elements left out.
 
-MJCF and URDF readers fill it; `content` turns it into the content of a model file.
+MJCF, URDF and SDF readers fill it; `content` turns it into the content of a model file.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from stickslip.checks import unknown_name
+from stickslip.io.models.meshes import MeshFile, find_mesh, mesh_geometry, read_mesh
+from stickslip.io.models.robot_shapes import Geometry, Pose, Surface, sphere, together
 from stickslip.io.models.xml_text import Element
-from stickslip.scenes.shapes import (
-    IDENTITY,
-    Box,
-    Capsule,
-    ConvexHull,
-    MassProperties,
-    Shape,
-    Sphere,
-    quaternion_product,
-    rotation_matrix,
-    steiner,
-    turn_from_z,
-)
+from stickslip.scenes.given import LEAST_PRINCIPAL
+from stickslip.scenes.shapes import IDENTITY, MassProperties
 
-_PRISM_SIDES = 24
+MOST_LINKS = 1000
+CARRIER = 1e-4
+"""Mass of a link that carries nothing but joints, as a share of the mass that hangs on it."""
+SELF_COLLISION = ("apart", "all", "none")
+BASE = ("auto", "fixed", "free")
 
 
 @dataclass(frozen=True)
-class Pose:
-    """Position [m] and unit quaternion of a frame."""
+class ImportOptions:
+    """What a user can ask of an import.
 
-    position: np.ndarray = field(default_factory=lambda: np.zeros(3))
-    turn: np.ndarray = field(default_factory=lambda: IDENTITY.copy())
+    Attributes
+    ----------
+    self_collision : links of one robot that touch one another: "all", "none", or "apart", all pairs but those that
+        overlap at the start.  Neighbours never touch.
+    repair : whether inertias that no body has are replaced by the nearest one that a body has.
+    corners : most corners of the hull of a mesh.
+    base : "fixed" holds the root, "free" lets it move, "auto" does as the file says.
+    pose : values of joints at the start by name [rad or m].
+    """
 
-    def then(self, other: Pose) -> Pose:
-        """The frame `other`, given in this one, in the world's."""
-        turn = quaternion_product(self.turn, other.turn)
-        return Pose(self.point(other.position), turn / np.linalg.norm(turn))
-
-    def point(self, x: Any) -> np.ndarray:
-        return np.asarray(self.position + rotation_matrix(self.turn) @ np.asarray(x, dtype=float))
-
-    def direction(self, x: Any) -> np.ndarray:
-        return np.asarray(rotation_matrix(self.turn) @ np.asarray(x, dtype=float))
-
-
-@dataclass(frozen=True)
-class Geometry:
-    """A shape of a link: its description for the file, the shape itself, and where it is in the link."""
-
-    entry: dict[str, Any]
-    shape: Shape | None  # None: without end
-    pose: Pose
-    mass: float | None = None
-    density: float = 1000.0
-    friction: float | None = None
+    self_collision: str = "apart"
+    repair: bool = False
+    corners: int = 64
+    base: str = "auto"
+    pose: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass
-class Link:
-    """A rigid part."""
+@dataclass(eq=False)
+class Axis:
+    """A joint of a link: point and direction in the link's frame, values as the file counts them."""
 
     name: str
-    pose: Pose
+    kind: str  # revolute, prismatic or spherical
+    at: np.ndarray
+    axis: np.ndarray
+    zero: float = 0.0  # value of the joint where the file draws the link
+    limits: tuple[float, float] | None = None
+    friction: float = 0.0
+    damping: float = 0.0
+    armature: float = 0.0
+    stiffness: float = 0.0  # of a spring
+    rest: float = 0.0  # value at which the spring is slack
+    motor: dict[str, float] | None = None
+    start: float = 0.0  # value at the start of the run
+
+
+@dataclass(eq=False)
+class Link:
+    """A rigid part in the frame of its parent."""
+
+    name: str
+    parent: Link | None
+    place: Pose
     geometries: list[Geometry] = field(default_factory=list)
+    axes: list[Axis] = field(default_factory=list)
+    free: bool = False
+    held: bool = False
     mass: float | None = None
     centre: np.ndarray | None = None  # in the link's frame
     inertia: np.ndarray | None = None  # about the centre, in the link's axes
-    fixed: bool = False
+    gravity_compensation: float = 0.0
+    pose: Pose = field(default_factory=Pose)  # in the world, at the start
+
+    @property
+    def static(self) -> bool:
+        """Whether it cannot move."""
+        if self.held:
+            return True
+        return not self.axes and not self.free and (self.parent is None or self.parent.static)
+
+    @property
+    def root(self) -> Link:
+        return self if self.parent is None else self.parent.root
+
+    @property
+    def welded(self) -> Link:
+        """The link without a fixed joint to its parent that it moves with."""
+        return self.parent.welded if self.parent is not None and not self.axes and not self.free else self
+
+    def weighed(self) -> MassProperties | None:
+        """Mass, centre and inertia: as given, else those of the geometries; None without mass."""
+        if self.mass is not None and self.mass <= 0.0:
+            return None
+        if self.mass is not None and self.inertia is not None and self.centre is not None:
+            return MassProperties(self.mass, self.centre, self.inertia)
+        own = together([part for geometry in self.geometries if (part := geometry.weighed()) is not None])
+        if own is not None and self.mass is not None:
+            return MassProperties(self.mass, own.centre, own.inertia * (self.mass / own.volume))
+        return own
 
 
 @dataclass
 class Robot:
-    """Links, joints and notes."""
+    """Links, parents first, and notes."""
 
     name: str
+    options: ImportOptions = field(default_factory=ImportOptions)
+    folder: Path = field(default_factory=Path)
     links: list[Link] = field(default_factory=list)
-    joints: list[dict[str, Any]] = field(default_factory=list)
-    ignore: list[list[str]] = field(default_factory=list)
+    closing: list[dict[str, Any]] = field(default_factory=list)  # joints beside the tree
+    exclude: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     gravity: list[float] = field(default_factory=lambda: [0.0, 0.0, -9.81])
     dt: float = 1e-3
+    contacts: bool = True
+    larger_friction: bool = False  # whether the larger of two frictions counts, as in MuJoCo
+    total_mass: float | None = None
+    least_mass: float = 0.0
+    least_inertia: float = 0.0
+    balanced: bool = False  # MuJoCo's balanceinertia
+    meshes: dict[Path, MeshFile] = field(default_factory=dict)
+
+    # -- for the readers -----------------------------------------------------------------------------------------------
 
     def leave_out(self, element: Element, what: str) -> None:
         """Note what is not carried over, with its line."""
@@ -97,142 +146,467 @@ class Robot:
             name, k = f"{wanted} {k}", k + 1
         return name
 
+    def add(self, element: Element, link: Link) -> Link:
+        if len(self.links) >= MOST_LINKS:
+            raise element.error(f"a robot may have at most {MOST_LINKS} links")
+        self.links.append(link)
+        return link
+
+    def mesh(self, element: Element, name: str, scale: list[float], pose: Pose, **more: Any) -> Geometry | None:
+        """The hull of a mesh's file; None, with a note, where it cannot be read."""
+        path = find_mesh(name, self.folder)
+        if path is None:
+            self.leave_out(
+                element, f"the mesh {name!r}: no .obj or .stl file of this name; its shape and mass are left out"
+            )
+            return None
+        try:
+            if path not in self.meshes:
+                self.meshes[path] = read_mesh(path)
+            geometry, off = mesh_geometry(self.meshes[path], scale, self.options.corners, pose, **more)
+        except ValueError as problem:
+            self.leave_out(element, f"the mesh {name!r}: {problem}".rstrip("."))
+            return None
+        within = f", within {off:.2g} m" if off > 0.0 else ""
+        corners = len(geometry.entry["points"])
+        self.leave_out(element, f"the mesh {name!r}, carried over as its convex hull of {corners} corners{within}")
+        return geometry
+
+    # -- the model file ------------------------------------------------------------------------------------------------
+
     def content(self) -> dict[str, Any]:
         """The content of the model file."""
-        bodies, ghosts = [], []
+        self._base()
+        self._start()
+        self._weld()
+        masses = self._masses()
+        writer = _Writer(self, masses)
         for link in self.links:
-            if not link.geometries:
-                if link.fixed:
-                    continue
-                self.notes.append(
-                    f"link {link.name!r} has no shape: a ball of 1 mm stands for it, which touches nothing"
-                )
-                link.geometries.append(sphere(1e-3, Pose(link.centre if link.centre is not None else np.zeros(3))))
-                ghosts.append(link.name)
-            bodies.append(_static(link) if link.fixed else _moving(link, self))
-        names = [body["name"] for body in bodies]
-        ignored = [[ghost, name] for ghost in ghosts for name in names if name != ghost]
+            writer.link(link)
+        if not writer.bodies and self.links and self.links[0].mass is not None and self.links[0].inertia is not None:
+            writer.ghost(self.links[0])
+        return writer.content()
+
+    def _base(self) -> None:
+        for link in self.links:
+            if link.parent is None and self.options.base != "auto" and (link.weighed() is not None or link.axes):
+                if self.options.base == "free":
+                    link.held, link.free = False, not link.axes
+                elif link.free:
+                    link.held, link.free = True, False
+
+    def _start(self) -> None:
+        """Values of all joints at the start, and the poses of all links there."""
+        names = [axis.name for link in self.links for axis in link.axes]
+        for name in self.options.pose:
+            if name not in names:
+                raise ValueError(unknown_name("joint", name, tuple(names[:40])))
+        moved = []
+        for link in self.links:
+            frame = link.place if link.parent is None else link.parent.pose.then(link.place)
+            for axis in link.axes:
+                axis.start = float(self.options.pose.get(axis.name, axis.zero))
+                low, high = axis.limits or (-math.inf, math.inf)
+                if not low <= axis.start <= high:
+                    axis.start = min(max(axis.start, low), high)
+                    moved.append(f"{axis.name!r} at {axis.start:.4g}")
+                frame = _turned(frame, axis)
+            link.pose = frame
+        if moved:
+            self.notes.append(
+                f"joints whose limits leave out their start begin at the nearest limit: {', '.join(moved)}"
+            )
+        counted = [f"{axis.name!r} {axis.start:.6g}" for link in self.links for axis in link.axes if axis.start != 0.0]
+        if counted:
+            self.notes.append(
+                f"joints are counted from the start of the run, which has in the file's count: {', '.join(counted)}"
+            )
+
+    def _weld(self) -> None:
+        """Give the shapes of links without mass on fixed joints to the links that they are fixed to."""
+        gone = []
+        for link in self.links:
+            parent = link.parent
+            if parent is None or link.axes or link.free or link.static or link.weighed() is not None:
+                continue
+            for geometry in link.geometries:
+                parent.geometries.append(_moved(geometry, link.place))
+            for child in self.links:
+                if child.parent is link:
+                    child.parent, child.place = parent, link.place.then(child.place)
+            gone.append(link)
+        if gone:
+            names = ", ".join(repr(link.name) for link in gone)
+            self.notes.append(f"links without mass on fixed joints are one with their parents now: {names}")
+            into = {link.name: link.parent.name for link in gone if link.parent is not None}
+            self.links = [link for link in self.links if link.name not in into]
+            self.exclude = [(into.get(a, a), into.get(b, b)) for a, b in self.exclude]
+
+    def _masses(self) -> dict[str, MassProperties]:
+        """Mass, centre and inertia of every link that moves."""
+        found: dict[str, MassProperties] = {}
+        all_links = {link.name: link.weighed() for link in self.links}
+        carried: list[str] = []
+        for link in reversed(self.links):  # children first
+            own = all_links[link.name]
+            if link.static:
+                continue
+            if own is None:
+                children = [found[child.name] for child in self.links if child.parent is link and child.name in found]
+                above = all_links[link.parent.name] if link.parent is not None else None
+                own = carrier(max(children, key=lambda x: x.volume, default=above))
+                carried.append(repr(link.name))
+            found[link.name] = self._checked(link, own)
+        if carried:
+            self.notes.append(
+                f"links without mass that move have {CARRIER:g} of the mass of a neighbour: {', '.join(carried[::-1])}"
+            )
+        if self.total_mass is not None:
+            total = sum(own.volume for own in all_links.values() if own is not None)
+            share = self.total_mass / total
+            found = {name: MassProperties(x.volume * share, x.centre, x.inertia * share) for name, x in found.items()}
+        return found
+
+    def _checked(self, link: Link, own: MassProperties) -> MassProperties:
+        """MuJoCo's bounds, and the repair that a user has asked for."""
+        inertia = 0.5 * (own.inertia + own.inertia.T)
+        if self.least_inertia > 0.0 or self.balanced:
+            values, axes = np.linalg.eigh(inertia)
+            values = np.maximum(values, self.least_inertia)
+            if self.balanced and values[2] > values[0] + values[1]:
+                values[:] = values.mean()
+            inertia = axes @ np.diag(values) @ axes.T
+        own = MassProperties(max(own.volume, self.least_mass), own.centre, 0.5 * (inertia + inertia.T))
+        if self.options.repair:
+            fixed = _repaired(own, link)
+            if not np.allclose(fixed.inertia, own.inertia, rtol=1e-6, atol=0.0):
+                self.notes.append(f"the inertia of link {link.name!r} was repaired: no body has the one in the file")
+            own = fixed
+        return own
+
+
+def _turned(frame: Pose, axis: Axis) -> Pose:
+    """The frame of a link after a joint has moved from where the file draws it to its start."""
+    by = axis.start - axis.zero
+    if by == 0.0 or axis.kind == "spherical":
+        return frame
+    if axis.kind == "prismatic":
+        return Pose(frame.position + by * frame.direction(axis.axis), frame.turn)
+    turn = np.array([math.cos(0.5 * by), *(math.sin(0.5 * by) * axis.axis)])
+    about = Pose(axis.at, turn).then(Pose(-axis.at))
+    return frame.then(about)
+
+
+def _moved(geometry: Geometry, place: Pose) -> Geometry:
+    from dataclasses import replace
+
+    return replace(geometry, pose=place.then(geometry.pose))
+
+
+def carrier(of: MassProperties | None) -> MassProperties:
+    """Mass of a link that has none: a ball with a small share of a neighbour's mass and inertia."""
+    if of is None:
+        return MassProperties(CARRIER, np.zeros(3), 1e-2 * CARRIER * np.eye(3))
+    return MassProperties(CARRIER * of.volume, np.zeros(3), CARRIER * float(np.trace(of.inertia)) / 3.0 * np.eye(3))
+
+
+def _repaired(own: MassProperties, link: Link) -> MassProperties:
+    """The nearest inertia that a body has: its second moments, 1/2 tr(I) 1 - I, have no negative principal value.
+
+    An inertia of zero is that of the shapes, or of a ball of 0.1 m.
+    """
+    inertia = own.inertia
+    largest = float(np.abs(inertia).max())
+    if largest == 0.0:
+        shapes = together([part for geometry in link.geometries if (part := geometry.weighed()) is not None])
+        if shapes is None:
+            return MassProperties(own.volume, own.centre, 0.4 * own.volume * 0.1**2 * np.eye(3))
+        return MassProperties(own.volume, own.centre, shapes.inertia * (own.volume / shapes.volume))
+    moments, axes = np.linalg.eigh(0.5 * float(np.trace(inertia)) * np.eye(3) - inertia)
+    least = 1e-3 * largest
+    if np.all(moments >= 0.0) and np.linalg.eigvalsh(inertia)[0] > 1e3 * LEAST_PRINCIPAL * largest:
+        return own
+    second = axes @ np.diag(np.maximum(moments, least)) @ axes.T
+    fixed = float(np.trace(second)) * np.eye(3) - second
+    return MassProperties(own.volume, own.centre, 0.5 * (fixed + fixed.T))
+
+
+# -- the file ----------------------------------------------------------------------------------------------------------
+
+
+class _Writer:
+    """Bodies, joints and pairs of the model file of a robot."""
+
+    def __init__(self, robot: Robot, masses: dict[str, MassProperties]) -> None:
+        self.robot, self.masses = robot, masses
+        self.bodies: list[dict[str, Any]] = []
+        self.joints: list[dict[str, Any]] = []
+        self.forces: list[dict[str, Any]] = []
+        self.owner: dict[str, Link] = {}
+        self.surfaces: dict[str, list[Surface]] = {}
+        self.ghosts: list[str] = []
+        self.label: dict[str, str] = {}  # the body of a link, "world" where it has none
+        self.taken = {"world"}
+        self.joint_names: set[str] = set()
+
+    def _name(self, wanted: str, taken: set[str]) -> str:
+        name, k = wanted, 2
+        while name in taken:
+            name, k = f"{wanted} {k}", k + 1
+        taken.add(name)
+        return name
+
+    def _body(self, entry: dict[str, Any], link: Link, touching: list[Geometry]) -> str:
+        entry["name"] = self._name(entry["name"], self.taken)
+        self.bodies.append(entry)
+        self.owner[entry["name"]] = link
+        self.surfaces[entry["name"]] = [geometry.surface for geometry in touching]
+        if not touching:
+            self.ghosts.append(entry["name"])
+        return str(entry["name"])
+
+    def link(self, link: Link) -> None:
+        if link.static:
+            self._static(link)
+            return
+        base = "world" if link.parent is None else self.label[link.parent.name]
+        for axis in link.axes[:-1]:
+            base = self._carrier(link, axis, base)
+        own = self._moving(link)
+        if link.axes:
+            self._joint(link, link.axes[-1], base, own)
+        elif not link.free:
+            self.joints.append(
+                {"type": "fixed", "a": base, "b": own, "name": self._name(f"{own} fixed", self.joint_names)}
+            )
+
+    def _static(self, link: Link) -> None:
+        touching = [geometry for geometry in link.geometries if geometry.touches]
+        ended = [geometry for geometry in touching if geometry.unit is not None]
+        self.label[link.name] = "world"
+        for geometry in touching:
+            if geometry.unit is None:
+                place = link.pose.then(geometry.pose)
+                self._body(_entry(link.name, "static", geometry.entry, place, geometry), link, [geometry])
+        if ended:
+            entry = _entry(link.name, "static", shape_entry(ended), link.pose, *ended)
+            self.label[link.name] = self._body(entry, link, ended)
+
+    def ghost(self, link: Link) -> None:
+        """A ball of 1 mm for a link that neither moves nor has a shape, so that the scene is not empty."""
+        ball = sphere(1e-3, Pose())
+        self._body(_entry(link.name, "static", ball.entry, link.pose), link, [])
+
+    def _moving(self, link: Link) -> str:
+        own = self.masses[link.name]
+        touching = [geometry for geometry in link.geometries if geometry.touches and geometry.unit is not None]
+        if any(geometry.touches and geometry.unit is None for geometry in link.geometries):
+            self.robot.notes.append(f"link {link.name!r} moves: its shape without end (plane) is left out")
+        shown = touching or [sphere(1e-3, Pose(own.centre))]
+        entry = _entry(link.name, "moving", shape_entry(shown), link.pose, *touching)
+        del entry["type"]
+        entry |= {
+            "mass": float(own.volume),
+            "inertia": own.inertia.tolist(),
+            "centre_of_mass": _numbers(own.centre),
+            "position": _numbers(link.pose.point(own.centre)),
+        }
+        name = self._body(entry, link, touching)
+        self.label[link.name] = name
+        if link.gravity_compensation:
+            lift = -link.gravity_compensation * own.volume * np.array(self.robot.gravity)
+            self.forces.append({"body": name, "force": _numbers(lift)})
+        return name
+
+    def _carrier(self, link: Link, axis: Axis, base: str) -> str:
+        """A small body between two joints of one link."""
+        own, frame = carrier(self.masses[link.name]), self._frame(link, axis, after=True)
+        entry = _entry(f"{link.name} after {axis.name}", "moving", {"type": "sphere", "radius": 1e-3}, frame)
+        del entry["type"]
+        entry |= {"mass": own.volume, "inertia": own.inertia.tolist(), "position": _numbers(frame.point(axis.at))}
+        entry["orientation"] = _numbers(IDENTITY)
+        name = self._body(entry, link, [])
+        self._joint(link, axis, base, name)
+        return name
+
+    def _frame(self, link: Link, until: Axis, after: bool) -> Pose:
+        """The link's frame where the joints before `until` (and itself, if `after`) have moved to the start."""
+        frame = link.place if link.parent is None else link.parent.pose.then(link.place)
+        for axis in link.axes:
+            if axis is until and not after:
+                break
+            frame = _turned(frame, axis)
+            if axis is until:
+                break
+        return frame
+
+    def _joint(self, link: Link, axis: Axis, a: str, b: str) -> None:
+        frame = self._frame(link, axis, after=False)
+        entry: dict[str, Any] = {"type": axis.kind, "a": a, "b": b, "name": self._name(axis.name, self.joint_names)}
+        entry["at"] = _numbers(frame.point(axis.at))
+        if axis.kind == "spherical":
+            self.joints.append(entry)
+            return
+        if axis.kind == "prismatic":  # the point goes along with b
+            entry["at"] = _numbers(_turned(frame, axis).point(axis.at))
+        entry["axis"] = _numbers(frame.direction(axis.axis))
+        if axis.limits is not None:
+            low, high = (x - axis.start for x in axis.limits)
+            entry["limits"] = [min(low, 0.0), max(high, 0.0)]
+        for key in ("friction", "damping", "armature"):
+            if getattr(axis, key) > 0.0:
+                entry[key] = float(getattr(axis, key))
+        if axis.motor is not None:
+            entry["motor"] = {**axis.motor, "target": axis.motor.get("target", 0.0) - axis.start}
+            if not axis.motor.get("stiffness"):
+                del entry["motor"]["target"]
+        elif axis.stiffness > 0.0:
+            entry["motor"] = {"target": axis.rest - axis.start, "stiffness": axis.stiffness}
+        self.joints.append(entry)
+
+    # -- pairs ---------------------------------------------------------------------------------------------------------
+
+    def content(self) -> dict[str, Any]:
+        robot = self.robot
+        closing = [self._closed(entry) for entry in robot.closing]
+        joints = self.joints + [entry for entry in closing if entry is not None]
+        ignore, pairs = self._pairs({frozenset((entry["a"], entry["b"])) for entry in joints})
+        ghosts = [name for name in self.ghosts if " after " not in name]
+        if ghosts:
+            robot.notes.append(
+                f"links without a shape that touches: a ball of 1 mm stands for each, which touches nothing: "
+                f"{', '.join(map(repr, ghosts))}"
+            )
+        carriers = [name for name in self.ghosts if " after " in name]
+        if carriers:
+            robot.notes.append(
+                f"links with several joints: {len(carriers)} balls with {CARRIER:g} of the link's mass stand between "
+                f"the joints"
+            )
         content: dict[str, Any] = {
             "stickslip": 1,
             "kind": "scene",
-            "name": self.name,
+            "name": robot.name,
             "dim": 3,
-            "gravity": self.gravity,
-            "run": {"dt": self.dt, "t_end": 1.0},
-            "bodies": bodies,
+            "gravity": robot.gravity,
+            "run": {"dt": robot.dt, "t_end": 1.0},
+            "bodies": self.bodies,
         }
-        pairs = [pair for pair in self.ignore if pair[0] in names and pair[1] in names] + ignored
-        if pairs:
-            content["ignore"] = pairs
-        if self.joints:
-            content["joints"] = self.joints
+        for key, value in (("ignore", ignore), ("joints", joints), ("forces", self.forces), ("pairs", pairs)):
+            if value:
+                content[key] = value
         return content
 
+    def _closed(self, entry: dict[str, Any]) -> dict[str, Any] | None:
+        """A joint beside the tree, with the names of bodies instead of links."""
+        a, b = (self.label.get(entry[key], "world") for key in ("a", "b"))
+        if b == "world" or b not in self.masses:
+            a, b = b, a
+        if a == b or b not in self.masses:
+            self.robot.notes.append(f"the joint {entry['name']!r} of two bodies that do not move is left out")
+            return None
+        at = self.links_point(entry)
+        found = {"type": entry["type"], "a": a, "b": b, "name": self._name(entry["name"], self.joint_names)}
+        return found | ({"at": at} if at is not None else {})
 
-# -- shapes ------------------------------------------------------------------------------------------------------------
+    def links_point(self, entry: dict[str, Any]) -> list[float] | None:
+        """The world point of a joint beside the tree, given in the frame of a link."""
+        if "at" not in entry:
+            return None
+        link = next((link for link in self.robot.links if link.name == entry["of"]), None)
+        return _numbers(link.pose.point(entry["at"]) if link is not None else entry["at"])
+
+    def _pairs(self, jointed: set[frozenset[str]]) -> tuple[list[list[str]], list[dict[str, Any]]]:
+        """Pairs that pass through one another, and pairs with laws of their own."""
+        robot, names = self.robot, [body["name"] for body in self.bodies]
+        excluded = {frozenset((self.label.get(a, a), self.label.get(b, b))) for a, b in robot.exclude}
+        ghosts, ignore, pairs, mixed = set(self.ghosts), [], [], 0
+        for i, a in enumerate(names):
+            for b in names[:i]:
+                first, second = self.owner[a], self.owner[b]
+                if (first.static and second.static) or frozenset((a, b)) in jointed:
+                    continue
+                if a in ghosts or b in ghosts or frozenset((a, b)) in excluded or not robot.contacts:
+                    ignore.append([b, a])
+                    continue
+                meets = [x.meets(y) for x in self.surfaces[a] for y in self.surfaces[b]]
+                if not any(meets) or self._neighbours(first, second):
+                    ignore.append([b, a])
+                    continue
+                mixed += not all(meets)
+                law = self._law(a, b)
+                if law is not None:
+                    pairs.append({"a": b, "b": a, "friction": law})
+        if mixed:
+            robot.notes.append(
+                f"{mixed} pairs of bodies have geometries that touch and others that do not, by their masks: all touch"
+            )
+        return ignore, pairs
+
+    def _neighbours(self, a: Link, b: Link) -> bool:
+        """Whether two links never touch: one body, or neighbours, or links of a robot whose links do not touch."""
+        if a.static or b.static:
+            joined = {link.parent for link in (a, b) if link.axes}
+            return a.welded is b.welded or a in joined or b in joined
+        own, other = a.welded, b.welded
+        if own is other or (own.parent is not None and own.parent.welded is other):
+            return True
+        if other.parent is not None and other.parent.welded is own:
+            return True
+        return self.robot.options.self_collision == "none" and a.root is b.root
+
+    def _law(self, a: str, b: str) -> float | None:
+        """MuJoCo's friction of two bodies where it is not the geometric mean: the larger one, or that of priority."""
+        if not self.robot.larger_friction:
+            return None
+        one, other = (_summary(self.surfaces[name]) for name in (a, b))
+        if one.priority != other.priority:
+            wanted = _felt(max(one, other, key=lambda x: x.priority))
+        else:
+            sides = max(one.condim, other.condim)
+            wanted = max(one.friction or 0.0, other.friction or 0.0) if sides > 1 else 0.0
+        return None if _felt(one) == _felt(other) == wanted else wanted
 
 
-def sphere(radius: float, pose: Pose, **more: Any) -> Geometry:
-    return Geometry({"type": "sphere", "radius": radius}, Sphere(radius), pose, **more)
+def _summary(surfaces: list[Surface]) -> Surface:
+    """One surface for all geometries of a body: those of the highest priority, the largest friction among them."""
+    top = max(x.priority for x in surfaces)
+    chosen = [x for x in surfaces if x.priority == top]
+    return Surface(
+        friction=max((x.friction for x in chosen if x.friction is not None), default=None),
+        condim=max(x.condim for x in chosen), priority=top,
+    )  # fmt: skip
 
 
-def box(size: Sequence[float], pose: Pose, **more: Any) -> Geometry:
-    return Geometry({"type": "box", "size": [float(x) for x in size]}, Box(tuple(size)), pose, **more)
-
-
-def capsule(radius: float, length: float, pose: Pose, **more: Any) -> Geometry:
-    entry = {"type": "capsule", "radius": radius, "length": length}
-    return Geometry(entry, Capsule(radius, length), pose, **more)
-
-
-def cylinder(radius: float, length: float, pose: Pose, **more: Any) -> Geometry:
-    """A prism whose cross section has the area of the circle: scenes have no cylinders."""
-    corner = radius * math.sqrt(2.0 * math.pi / (_PRISM_SIDES * math.sin(2.0 * math.pi / _PRISM_SIDES)))
-    angles = 2.0 * math.pi * np.arange(_PRISM_SIDES) / _PRISM_SIDES
-    ring = corner * np.column_stack([np.cos(angles), np.sin(angles)])
-    points = [[float(x), float(y), z] for z in (-0.5 * length, 0.5 * length) for x, y in ring]
-    return Geometry({"type": "convex-hull", "points": points}, ConvexHull(points), pose, **more)
-
-
-def half_space(pose: Pose, **more: Any) -> Geometry:
-    """All below the plane z = 0 of its frame."""
-    return Geometry({"type": "half-space", "normal": [0.0, 0.0, 1.0]}, None, pose, **more)
-
-
-def between(start: Sequence[float], end: Sequence[float]) -> tuple[Pose, float]:
-    """The frame in the middle of two points, z along them, and their distance."""
-    a, b = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
-    length = float(np.linalg.norm(b - a))
-    return Pose(0.5 * (a + b), turn_from_z((b - a) / length)), length
-
-
-# -- bodies ------------------------------------------------------------------------------------------------------------
+def _felt(surface: Surface) -> float:
+    return 0.0 if surface.condim == 1 else surface.friction or 0.0
 
 
 def _numbers(values: Any) -> list[float]:
     return [float(x) for x in values]
 
 
-def _shape_entry(link: Link) -> dict[str, Any]:
+def shape_entry(geometries: list[Geometry]) -> dict[str, Any]:
+    """Geometries as the shape of a body."""
     parts = []
-    for geometry in link.geometries:
+    for geometry in geometries:
         part: dict[str, Any] = {"shape": geometry.entry, "position": _numbers(geometry.pose.position)}
         if not np.array_equal(geometry.pose.turn, IDENTITY):
             part["orientation"] = _numbers(geometry.pose.turn)
         parts.append(part)
-    only = link.geometries[0].pose
+    only = geometries[0].pose
     if len(parts) == 1 and not only.position.any() and np.array_equal(only.turn, IDENTITY):
-        return link.geometries[0].entry
+        return geometries[0].entry
     return {"type": "compound", "parts": parts}
 
 
-def _friction_entry(link: Link) -> dict[str, Any]:
-    values = {geometry.friction for geometry in link.geometries if geometry.friction is not None}
-    return {"friction": max(values)} if values else {}
-
-
-def _static(link: Link) -> dict[str, Any]:
-    entry: dict[str, Any] = {"name": link.name, "type": "static", "shape": _shape_entry(link)}
-    entry |= {"position": _numbers(link.pose.position), "orientation": _numbers(link.pose.turn)}
-    return entry | _friction_entry(link)
-
-
-def _moving(link: Link, robot: Robot) -> dict[str, Any]:
-    properties = _mass(link, robot)
-    return {
-        "name": link.name,
-        "shape": _shape_entry(link),
-        "mass": properties.volume,
-        "inertia": properties.inertia.tolist(),
-        "centre_of_mass": _numbers(properties.centre),
-        "position": _numbers(link.pose.point(properties.centre)),
-        "orientation": _numbers(link.pose.turn),
-        **_friction_entry(link),
-    }
-
-
-def _mass(link: Link, robot: Robot) -> MassProperties:
-    """Mass, centre and inertia: as given, else those of the geometries."""
-    if link.mass is not None and link.inertia is not None and link.centre is not None:
-        return MassProperties(link.mass, link.centre, link.inertia)
-    parts = []
-    for geometry in link.geometries:
-        if geometry.shape is None:
-            robot.notes.append(f"link {link.name!r} moves and has a plane, which has no mass")
-            continue
-        own = geometry.shape.mass_properties(3).at(geometry.pose.position, geometry.pose.turn)
-        weight = geometry.mass if geometry.mass is not None else geometry.density * own.volume
-        parts.append(MassProperties(weight, own.centre, own.inertia * (weight / own.volume)))
-    total = sum(part.volume for part in parts) or 1e-6
-    centre = sum((part.volume * part.centre for part in parts), np.zeros(3)) / total
-    inertia = sum((part.inertia + steiner(part.volume, part.centre - centre) for part in parts), np.zeros((3, 3)))
-    if link.mass is not None:
-        return MassProperties(link.mass, centre, inertia * (link.mass / total))
-    return MassProperties(total, centre, 0.5 * (inertia + inertia.T))
-
-
-def tensor(link_turn: np.ndarray, inertia: np.ndarray) -> np.ndarray:
-    """An inertia given in a turned frame, in the link's axes, symmetric to the last bit."""
-    R = rotation_matrix(link_turn)
-    turned = R @ inertia @ R.T
-    return np.asarray(0.5 * (turned + turned.T))
+def _entry(name: str, kind: str, shape: dict[str, Any], pose: Pose, *surfaces: Geometry) -> dict[str, Any]:
+    entry: dict[str, Any] = {"name": name, "type": kind, "shape": shape}
+    entry |= {"position": _numbers(pose.position), "orientation": _numbers(pose.turn)}
+    known = [geometry.surface for geometry in surfaces if geometry.surface.friction is not None]
+    if known:
+        entry["friction"] = _felt(_summary(known))
+    bounce = [x.surface.restitution for x in surfaces if x.surface.restitution is not None]
+    if bounce:
+        entry["restitution"] = max(bounce)
+    return entry

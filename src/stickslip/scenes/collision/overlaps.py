@@ -73,6 +73,16 @@ def overlaps(scene: Scene, trajectory: Trajectory | None = None, record: int = -
     return sorted(found, key=lambda pair: -pair.depth)
 
 
+def lowest(scene: Scene) -> float:
+    """Height of the lowest point of the bodies that move, at the start [m]: where a ground just touches them."""
+    return min(
+        float(placed.points[:, scene.dim - 1].min()) - placed.radius
+        for body in scene.bodies
+        if body.kind == "moving"
+        for placed in (_place(piece, body, _start_of(body)) for piece in _pieces(body))
+    )
+
+
 def deepest_overlap(scene: Scene, trajectory: Trajectory, records: int = 50) -> float:
     """The largest overlap [m] at `records` records of a trajectory, spread evenly; 0 where nothing overlaps."""
     chosen = np.unique(np.linspace(0, len(trajectory.t) - 1, records).round().astype(int))
@@ -169,6 +179,8 @@ def _depth(p: _Placed, q: _Placed, dim: int) -> float:
 def _distance_of_origin(points: np.ndarray, dim: int) -> float:
     """Distance of the origin from the convex hull of some points; negative inside, by the way to the nearest face."""
     size = float(np.linalg.norm(points, axis=1).max())
+    if size == 0.0:  # two balls with one centre
+        return 0.0
     weight = 1e3 * size  # of the row that makes the shares add up to one
     shares, _ = nnls(np.vstack([points.T, np.full(len(points), weight)]), np.array([0.0, 0.0, 0.0, weight]))
     distance = float(np.linalg.norm(shares @ points / shares.sum()))

@@ -1,0 +1,162 @@
+"""Files of meshes, OBJ and STL, as convex hulls with the mass of the mesh."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from stickslip.io.disk import NotRegular, read_regular
+from stickslip.io.models.robot_shapes import Geometry, Pose, directions
+from stickslip.scenes.shapes import MassProperties
+
+LARGEST_MESH = 50_000_000
+"""Bytes of a file of a mesh that are read."""
+MOST_POINTS = 2_000_000
+_NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_CORNER = re.compile(rb"^[ \t]*v[ \t]+(%s)[ \t]+(%s)[ \t]+(%s)" % ((_NUMBER,) * 3), re.MULTILINE)
+_FACE = re.compile(rb"^[ \t]*f[ \t]+(.+)$", re.MULTILINE)
+_VERTEX = re.compile(rb"vertex[ \t]+(%s)[ \t]+(%s)[ \t]+(%s)" % ((_NUMBER,) * 3))
+_FACET = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("rest", "<u2")])
+
+
+class MeshFile(NamedTuple):
+    """Corners (n, 3) [m] and triangles (m, 3), numbers of corners."""
+
+    points: np.ndarray
+    triangles: np.ndarray
+
+
+def find_mesh(name: str, folder: Path) -> Path | None:
+    """The file that a description in `folder` calls by `name`; None where there is none.
+
+    package://robot/meshes/a.stl is looked for from the folder upwards.  Only .obj and .stl are opened.
+    """
+    inner = re.sub(r"^(?:package|model|file)://", "", name)
+    if Path(inner).suffix.lower() not in (".obj", ".stl"):
+        return None
+    tails = [inner, inner.partition("/")[2]] if inner != name else [inner]
+    for place in (folder, *list(folder.absolute().parents)[:4]):
+        for tail in tails:
+            if tail and (place / tail).is_file():
+                return place / tail
+        if inner == name:  # a plain name stands beside the description
+            break
+    return None
+
+
+def read_mesh(path: Path) -> MeshFile:
+    """An OBJ or STL file; ValueError in one line where it is none."""
+    try:
+        content = read_regular(path, LARGEST_MESH)
+    except (OSError, NotRegular) as problem:
+        raise ValueError(f"the mesh {path.name!r} cannot be read: {problem}.") from None
+    if len(content) > LARGEST_MESH:
+        raise ValueError(f"the mesh {path.name!r} has more than {LARGEST_MESH} bytes.")
+    found = _obj(content) if path.suffix.lower() == ".obj" else _stl(content)
+    if len(found.points) < 4 or not np.all(np.isfinite(found.points)) or np.abs(found.points).max() > 1e9:
+        raise ValueError(f"the mesh {path.name!r} must have four corners or more, all finite numbers.")
+    if len(found.points) > MOST_POINTS:
+        raise ValueError(f"the mesh {path.name!r} may have at most {MOST_POINTS} corners, got {len(found.points)}.")
+    return found
+
+
+def _obj(content: bytes) -> MeshFile:
+    points = np.array(_CORNER.findall(content), dtype=float).reshape(-1, 3)
+    triangles: list[tuple[int, int, int]] = []
+    for line in _FACE.findall(content):
+        try:
+            corners = [int(word.split(b"/")[0]) for word in line.split()]
+        except ValueError:
+            continue
+        corners = [k - 1 if k > 0 else len(points) + k for k in corners]
+        if min(corners, default=-1) < 0 or max(corners) >= len(points):
+            continue
+        triangles.extend((corners[0], corners[i], corners[i + 1]) for i in range(1, len(corners) - 1))
+    return MeshFile(points, np.array(triangles, np.int64).reshape(-1, 3))
+
+
+def _stl(content: bytes) -> MeshFile:
+    count = struct.unpack_from("<I", content, 80)[0] if len(content) >= 84 else 0
+    if count and len(content) >= 84 + count * _FACET.itemsize:
+        corners = np.frombuffer(content, _FACET, count, 84)["corners"].astype(float).reshape(-1, 3)
+    else:
+        corners = np.array(_VERTEX.findall(content), dtype=float).reshape(-1, 3)
+    if not len(corners):
+        return MeshFile(np.zeros((0, 3)), np.zeros((0, 3), int))
+    points, numbers = np.unique(corners[: len(corners) // 3 * 3], axis=0, return_inverse=True)
+    return MeshFile(points, numbers.reshape(-1, 3))
+
+
+def volume_of(mesh: MeshFile) -> MassProperties:
+    """Volume, centre and inertia at unit density, summed over tetrahedra as in `mesh_mass_properties`."""
+    middle = 0.5 * (mesh.points.min(axis=0) + mesh.points.max(axis=0))
+    a, b, c = (mesh.points[mesh.triangles[:, k]] - middle for k in range(3))
+    v = np.einsum("ij,ij->i", a, np.cross(b, c)) / 6.0
+    s, volume = a + b + c, float(v.sum())
+    if volume == 0.0:
+        return MassProperties(0.0, middle, np.zeros((3, 3)))
+    centre = (v[:, None] * s).sum(axis=0) / (4.0 * volume)
+    second = sum(np.einsum("i,ij,ik->jk", v, x, x) for x in (a, b, c, s)) / 20.0 - volume * np.outer(centre, centre)
+    sign = 1.0 if volume > 0.0 else -1.0  # a mesh that is inside out
+    inertia = sign * (float(np.trace(second)) * np.eye(3) - second)
+    return MassProperties(sign * volume, middle + centre, inertia)
+
+
+class Hull(NamedTuple):
+    """Corners (n, 3) of a convex hull, and by how much corners that were left out stand off [m]."""
+
+    points: np.ndarray
+    off: float
+
+
+def hull_of(points: np.ndarray, corners: int) -> Hull:
+    """The convex hull of points with at most `corners` corners, those that are farthest in directions spread evenly.
+
+    A flat mesh is thickened by 1e-3 of its size, which `off` tells.
+    """
+    from scipy.spatial import ConvexHull, QhullError
+
+    size = float(np.ptp(points, axis=0).max())
+    if size == 0.0:
+        raise ValueError("a mesh must not be a single point.")
+    off, near = 0.0, points - points.mean(axis=0)
+    _, _, axes = np.linalg.svd(near[:: max(1, len(near) // 20000)], full_matrices=False)
+    for axis in axes:
+        if np.ptp(near @ axis) < 1e-6 * size:
+            off = max(off, 1e-3 * size)
+            points = np.concatenate([points - 0.5e-3 * size * axis, points + 0.5e-3 * size * axis])
+    try:
+        found = ConvexHull(points)
+    except QhullError:
+        raise ValueError("the corners of a mesh must span a volume.") from None
+    own = points[found.vertices]
+    if len(own) <= corners:
+        return Hull(own, off)
+    chosen: set[int] = set()
+    for count in (corners, 2 * corners, 4 * corners):
+        for k in np.argmax(own @ directions(count).T, axis=0).tolist():
+            if len(chosen) < corners:
+                chosen.add(k)
+    kept = own[sorted(chosen)]
+    planes = ConvexHull(kept).equations
+    return Hull(kept, off + max(0.0, float((own @ planes[:, :3].T + planes[:, 3]).max())))
+
+
+def mesh_geometry(
+    mesh: MeshFile, scale: Sequence[float], corners: int, pose: Pose, **more: object
+) -> tuple[Geometry, float]:
+    """The hull of a scaled mesh as a geometry with the mesh's mass, and by how much it is off [m]."""
+    points = mesh.points * np.asarray(scale, float)
+    triangles = mesh.triangles if np.prod(scale) >= 0.0 else mesh.triangles[:, ::-1]
+    hull = hull_of(points, corners)
+    unit = volume_of(MeshFile(points, triangles)) if len(triangles) else None
+    if unit is None or unit.volume <= 0.0:
+        from stickslip.scenes.shapes import ConvexHull
+
+        unit = ConvexHull(hull.points).mass_properties(3)
+    return Geometry({"type": "convex-hull", "points": hull.points.tolist()}, unit, pose, **more), hull.off  # type: ignore[arg-type]

@@ -1,0 +1,83 @@
+"""Environments: Gymnasium's own checks, one motion and many alike, bad actions, and a search that learns."""
+
+import numpy as np
+import pytest
+
+gymnasium = pytest.importorskip("gymnasium")
+from gymnasium.utils.env_checker import check_env  # noqa: E402
+
+import stickslip.gym as sg  # noqa: E402
+
+TASKS = (sg.Juggling, sg.SlopeWalker)
+pytestmark = pytest.mark.filterwarnings("ignore:.*Box observation space.*")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["Juggling", "SlopeWalker", "PushBox"])
+def test_check_env_passes(name):
+    check_env(gymnasium.make(f"stickslip/{name}-v0").unwrapped, skip_render_check=True)
+    shown = gymnasium.make(f"stickslip/{name}-v0", render_mode="rgb_array")
+    shown.reset(seed=1)
+    image = shown.unwrapped.render()
+    assert image.shape == (360, 480, 3) and image.std() > 1.0
+
+
+def test_juggling_passes_check_env():
+    check_env(sg.MechanismEnv(sg.Juggling()), skip_render_check=True)
+
+
+@pytest.mark.parametrize("task", [TASKS[0], pytest.param(TASKS[1], marks=pytest.mark.slow)])
+def test_members_of_a_vector_are_single_environments_bit_for_bit(task):
+    many, one = sg.MechanismVectorEnv(task(), 5), sg.MechanismEnv(task())
+    seen, _ = many.reset(seed=3)
+    first, _ = one.reset(seed=0, options={"q": many.members.q[2], "u": many.members.u[2]})
+    assert first.tolist() == seen[2].tolist()
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        actions = rng.uniform(-0.3, 0.3, (5, 1))
+        seen, reward, ended, cut, _ = many.step(actions)
+        alone = one.step(actions[2])
+        assert alone[0].tolist() == seen[2].tolist() and alone[1:4] == (reward[2], ended[2], cut[2])
+        if ended[2]:
+            return
+
+
+def test_an_episode_that_is_over_begins_anew_at_the_next_step():
+    task = sg.Juggling()
+    task.horizon = 3
+    env = sg.MechanismVectorEnv(task, 2)
+    env.reset(seed=0)
+    for _ in range(3):
+        _, _, ended, cut, _ = env.step(np.zeros((2, 1)))
+    assert cut.all() and not ended.any()
+    seen, reward, ended, cut, _ = env.step(np.zeros((2, 1)))
+    assert not reward.any() and not cut.any() and (seen[:, 2:4] == 0.0).all() and (env.members.steps == 0).all()
+
+
+def test_bad_actions_are_one_line_and_change_nothing():
+    env, many = sg.MechanismEnv(sg.Juggling()), sg.MechanismVectorEnv(sg.Juggling(), 2)
+    before, _ = env.reset(seed=0)
+    many.reset(seed=0)
+    for action, words in (([np.nan], "action must be finite"), ([0.0, 0.0], r"action must have shape \(1,\)")):
+        with pytest.raises(ValueError, match=words):
+            env.step(action)
+    with pytest.raises(ValueError, match=r"shape \(2, 1\)"):
+        many.step(np.zeros(2))
+    assert env.sim.t == 0.0 and env._observed().tolist() == before.tolist() and not many.members.steps.any()
+
+
+def test_a_short_search_learns_to_juggle():
+    """Returns of 0 to 400: the mean over the policies that are drawn rises from 11 to above 100 in six rounds."""
+    found = sg.random_search(sg.MechanismVectorEnv(sg.Juggling(), 200), 6)
+    assert found.returns[0] < 30.0 and found.returns[-1] > 100.0
+
+
+@pytest.mark.slow
+def test_searches_learn_to_walk_and_to_push():
+    walker = sg.random_search(sg.MechanismVectorEnv(sg.SlopeWalker(), 200), 10)
+    assert walker.returns[0] < 40.0 and walker.returns[-1] > 80.0
+    start = np.zeros((2, 7))
+    start[0, 6] = 0.2
+    spread = np.array([[0.0] * 7, [2.0, 1.0, 0.5, 2.0, 0.5, 0.1, 0.02]])
+    box = sg.random_search(gymnasium.vector.SyncVectorEnv([sg.PushBox] * 16), 8, start=start, spread=spread)
+    assert box.returns[-1] > box.returns[0] + 20.0
