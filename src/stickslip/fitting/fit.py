@@ -28,8 +28,10 @@ _PARTS = (0.25, 0.5)  # of the time that is measured: a motion is first fitted w
 _BEGIN = 10  # predictions of a refinement on a part
 _AGREE = 1e-4  # shares of ranges by which two minima may differ and be one
 _ROUNDS = 4  # of fitting, and estimating the noise
-_SUSPICIOUS = {1000.0: "thousandths", 0.001: "thousands", 57.29577951308232: "degrees", 100.0: "hundredths"}
-_UNIT = 0.02  # relative deviation of a factor from that of a unit
+_UNITS = {1e3: "thousandths", 1e-3: "thousands", 180.0 / np.pi: "degrees", np.pi / 180.0: "turns", 1e2: "hundredths"}
+_TOO_MUCH = 30.0  # a column this many times what the model says, all over the ranges, has another unit
+_LOOKED_AT = 7  # points of the search at which units are looked at
+_ENOUGH = 5  # values of a column that tell a unit
 
 
 @known_keywords
@@ -96,11 +98,9 @@ def fit(
     names, low, high = problem.names, problem.low, problem.high
     kept = Notes.opened(notes, (names, low, high, seed, count, problem.y, problem.channel))
     own = subject.own_values(names)
-    if own is not None:
-        _check_units(problem, problem.shares(own))
+    _check_units(problem, _points(problem, own, min(count, _LOOKED_AT), seed))
     with reported(progress, f"fitting {subject.name}") as report:
         z, chi2 = _best(problem, own, count, seed, noise is None, kept, report)
-        _check_units(problem, z)
         wanted = _Wanted(noise is None, share, profile, draws, seed)
         return _result(problem, z, chi2, subject, kept, report, wanted)
 
@@ -279,22 +279,24 @@ def _curves(problem: Problem, z: Array) -> tuple[Curve, ...]:
     return tuple(found)
 
 
-def _check_units(problem: Problem, z: Array) -> None:
-    """ValueError where a column is a thousand times, or 57.3 times, what the model says."""
-    for curve in _curves(problem, z):
-        there = np.isfinite(curve.predicted)
-        y, x = curve.measured[there], curve.predicted[there]
-        if len(y) < 5 or not np.any(x):
+def _check_units(problem: Problem, points: Sequence[Array]) -> None:
+    """ValueError where a column is many times, or a small part of, what the model says anywhere in the ranges."""
+    sizes: dict[tuple[str, str], list[float]] = {}
+    for z in points:
+        for curve in _curves(problem, z):
+            predicted = float(np.sqrt(np.mean(curve.predicted**2)))
+            if np.isfinite(predicted) and predicted > 0.0 and len(curve.t) >= _ENOUGH:
+                measured = float(np.sqrt(np.mean(curve.measured**2)))
+                sizes.setdefault((curve.experiment, curve.channel), []).append(measured / predicted)
+    for (experiment, channel), ratios in sizes.items():
+        ratio = min(ratios, key=lambda each: abs(np.log(max(each, 1e-300))))
+        if 1.0 / _TOO_MUCH < ratio < _TOO_MUCH:
             continue
-        factor = float(x @ y / (x @ x))
-        before, after = float(np.sum((y - x) ** 2)), float(np.sum((y - factor * x) ** 2))
-        for unit, words in _SUSPICIOUS.items():
-            if abs(factor / unit - 1.0) < 10 * _UNIT and after < 0.05 * float(np.sum(y**2)) and after < 1e-3 * before:
-                raise ValueError(
-                    f"{curve.experiment}: column {curve.channel!r} is {factor:.4g} times what the model says: its "
-                    f"numbers look like {words} of the model's unit; give units={{{curve.channel!r}: ...}}, or scale "
-                    "the column."
-                )
+        unit = min(_UNITS, key=lambda each: abs(np.log(max(ratio, 1e-300) / each)))
+        raise ValueError(
+            f"{experiment}: column {channel!r} must be in the model's unit, got numbers {ratio:.3g} times what the "
+            f"model says; they look like {_UNITS[unit]} of it. Give units={{{channel!r}: ...}}, or scale the column."
+        )
 
 
 def _ranges(free: Any) -> tuple[tuple[str, ...], Array, Array]:
