@@ -36,6 +36,7 @@ WORDS = {
     "ensembles": "many members at once",
     "events": "event-driven integration",
     "figures": "pictures and films",
+    "fitting": "parameters from data",
     "impacts": "one instant, dt = 0",
     "interrupts": "signals wait for a piece",
     "io": "files",

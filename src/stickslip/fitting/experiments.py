@@ -6,7 +6,7 @@ Every experiment gives a row of measured numbers, a row of predicted ones, and t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -117,12 +117,8 @@ class Motion:
 
     def _case(self, values: Values) -> Scenario:
         """The scenario with the values, those of the experiment's start first."""
-        system = self.scenario.system
-        states = {**self.data.start, **{n: x for n, x in values.items() if n not in system.parameter_names}}
-        params = {n: x for n, x in values.items() if n in system.parameter_names}
         try:
-            case = replace(self.scenario, params={**(self.scenario.params or {}), **self.data.params, **params})
-            return case.starting(states)
+            return self.scenario.with_values({**self.data.start, **self.data.params, **values})
         except ValueError as error:
             raise Unpredictable(str(error)) from None
 
@@ -270,11 +266,8 @@ class Cycle:
         self.row, self.t = np.arange(len(self.y)), np.zeros(len(self.y))
 
     def predict(self, values: Values, until: float = np.inf) -> Array:
-        system = self.scenario.system
-        states = {n: x for n, x in values.items() if n not in system.parameter_names}
-        params = {n: x for n, x in values.items() if n in system.parameter_names}
         try:
-            case = replace(self.scenario, params={**(self.scenario.params or {}), **params}).starting(states)
+            case = self.scenario.with_values(values)
             cycle = limit_cycle(case, law=self.law, check=False, progress=False, **self.options)
         except (MotionError, ValueError, RuntimeError) as error:
             raise Unpredictable(str(error)) from None

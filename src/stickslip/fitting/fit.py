@@ -18,11 +18,11 @@ from stickslip.fitting.experiments import Cycle, Experiment, Impacts, Motion, St
 from stickslip.fitting.notes import Notes
 from stickslip.fitting.problem import LOST, Problem
 from stickslip.fitting.result import Curve, Fit
-from stickslip.fitting.scenes import free_names, varied
 from stickslip.laws import ImpactLaw, law_from
-from stickslip.scenario import Scenario, SceneScenario
+from stickslip.scenario import Scenario, as_scenario
 from stickslip.scenes.scene import Scene
 
+_DT = 1e-3  # step of a scene that has none [s]
 _STARTS = 3  # points of the search that are refined
 _PARTS = (0.25, 0.5)  # of the time that is measured: a motion is first fitted where it begins
 _BEGIN = 10  # predictions of a refinement on a part
@@ -351,33 +351,25 @@ class _Subject:
         self.law, self.options = law, options
         self.scenario: Scenario | None = None
         self.build: Callable[..., Any] | None = None
-        if isinstance(model, Scene):
-            model = SceneScenario(model.copy(), options.get("dt", 1e-3), 1.0, model.name, "described in Python")
-        if isinstance(model, SceneScenario):
-            known = free_names(model.scene)
-            self.build = lambda **values: varied(model, values)
-            self.shown: Any = model
-        elif isinstance(model, Scenario):
-            system = model.system
-            known = (*system.parameter_names, *system.coordinate_names, *system.velocity_names)
-            self.scenario, self.shown = model, model
-        elif callable(model):
-            known = tuple(names)
-            self.build = model
-            self.shown = model(**dict(zip(names, middle.tolist(), strict=True)))
-            if not isinstance(self.shown, Scenario | Scene):
-                raise ValueError(
-                    f"model must return a Scenario or a Scene, got {type(self.shown).__name__} from the function."
-                )
+        if callable(model):
+            self.build, known = model, tuple(names)
+            shown = as_scenario(
+                model(**dict(zip(names, middle.tolist(), strict=True))), options.get("dt", _DT), None, None
+            )
         else:
-            raise ValueError(f"model must be a Scenario, a Scene or a function, got {type(model).__name__}.")
+            shown = as_scenario(model, options.get("dt", getattr(model, "dt", _DT)), None, None)
+            known = shown.quantities
+            if shown.steppers is None:  # the event-driven integrator can run it
+                self.scenario = shown
+            else:
+                self.build = lambda **values: shown.with_values(values)
         for name in names:
             if name not in known:
                 raise ValueError(f"free: {unknown_name('quantity', name, known)}")
-        named: Any = self.shown if isinstance(self.shown, Scene) else self.shown.system
-        self.states = (*named.coordinate_names, *named.velocity_names)
-        self.name = str(named.name)
-        self.f = len(named.velocity_names)
+        system = shown.system
+        self.states = (*system.coordinate_names, *system.velocity_names)
+        self.name = str(system.name)
+        self.f = len(system.velocity_names)
 
     def own_values(self, names: Sequence[str]) -> Array | None:
         """The model's own values of free quantities; None where it has none."""

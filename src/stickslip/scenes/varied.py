@@ -1,4 +1,4 @@
-"""A scene with other materials, masses and starts: what a fit may vary in a scene."""
+"""A scene with other surfaces and masses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from stickslip.checks import unknown_name
-from stickslip.scenario import Scenario, SceneScenario
 from stickslip.scenes.bodies import Body
 from stickslip.scenes.scene import Scene
 
@@ -21,31 +20,31 @@ def free_names(scene: Scene) -> tuple[str, ...]:
     return (*_SURFACE, *surfaces, *masses, *scene.coordinate_names, *scene.velocity_names)
 
 
-def varied(scenario: SceneScenario, values: Mapping[str, float]) -> Scenario:
-    """The scenario of a scene with some values changed.
+def varied(scene: Scene, values: Mapping[str, float]) -> tuple[Scene, dict[str, float]]:
+    """A copy of a scene with some surfaces and masses changed, and the values that are left: those of its start.
 
     A mass takes the inertia along: the body keeps its shape and becomes denser.
     """
-    scene = scenario.scene.copy()
-    starts = {}
+    other, starts = scene.copy(), {}
     for name, value in values.items():
         label, _, word = name.rpartition(".")
         if word in _SURFACE:
-            for body in scene.bodies[1:]:
-                if label in ("", body.name):
-                    scene.bodies[body.number] = _with_surface(scene.bodies[body.number], word, value)
+            touched = [body for body in other.bodies[1:] if label in ("", body.name)]
+            for body in touched:
+                other.bodies[body.number] = _with_surface(body, word, value)
         elif word == "mass":
-            heavy = next((b for b in scene.bodies if b.name == label and b.kind == "moving"), None)
-            if heavy is None:
-                raise ValueError(unknown_name("quantity", name, free_names(scene)))
-            if not value > 0.0:
+            touched = [body for body in other.bodies if body.name == label and body.kind == "moving"]
+            if touched and not value > 0.0:
                 raise ValueError(f"{name} must be positive, got {value:g}.")
-            now = scene.bodies[heavy.number]
-            scene.bodies[heavy.number] = replace(now, mass=value, inertia=now.inertia * (value / now.mass))
+            for body in touched:
+                inertia = body.inertia * (value / body.mass)
+                other.bodies[body.number] = replace(body, mass=value, inertia=inertia)
         else:
             starts[name] = value
-    fresh = SceneScenario(scene, scenario.dt, scenario.t_end, scenario.title, scenario.source, scenario.options)
-    return fresh.starting(starts) if starts else fresh
+            continue
+        if not touched:
+            raise ValueError(unknown_name("quantity", name, free_names(scene)))
+    return other, starts
 
 
 def _with_surface(body: Body, word: str, value: float) -> Body:
