@@ -38,6 +38,7 @@ WORDS = {
     "figures": "pictures and films",
     "fmu": "export to other tools",
     "gym": "environments to learn in",
+    "fitting": "parameters from data",
     "impacts": "one instant, dt = 0",
     "interrupts": "signals wait for a piece",
     "io": "files",

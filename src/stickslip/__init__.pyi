@@ -49,6 +49,10 @@ from stickslip.ensembles.files import load_ensemble as load_ensemble
 from stickslip.ensembles.result import Ensemble as Ensemble
 from stickslip.ensembles.run import ensemble as ensemble
 from stickslip.events.event_driven import EventDriven as EventDriven
+from stickslip.fitting.compare import Comparison as Comparison
+from stickslip.fitting.compare import compare_fits as compare_fits
+from stickslip.fitting.fit import fit as fit
+from stickslip.fitting.result import Fit as Fit
 from stickslip.impacts.energy_bound import energy_bound as energy_bound
 from stickslip.impacts.impact import Impact as Impact
 from stickslip.impacts.impact import impact as impact

@@ -28,6 +28,7 @@ SERVICES = {
     "save a trajectory": "stickslip.io.stream:save",
     "trajectory as a dataset": "stickslip.io.trajectory_layout:to_dataset",
     "draw a limit cycle": "stickslip.figures.limit_cycle:draw",
+    "plot a fit": "stickslip.figures.fit:plot",
     "film a run": "stickslip.figures.animation:animate",
     "show a run": "stickslip.page.showing:show",
     "scenario of a run": "stickslip.page.showing:scenario_for",

@@ -20,6 +20,7 @@ from stickslip.on_request import service
 from stickslip.request import Checks, Records, RunOptions
 from stickslip.scenes.bodies import COORDINATES, VELOCITIES, Body
 from stickslip.scenes.scene import Scene
+from stickslip.scenes.varied import free_names, varied
 
 if TYPE_CHECKING:
     from stickslip.trajectory import Trajectory
@@ -180,6 +181,18 @@ class Scenario:
                 raise ValueError(unknown_name("coordinate or velocity", name, known))
         return replace(self, q0=q0, u0=u0)
 
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """Names that `with_values` takes: parameters, coordinates and velocities of the start."""
+        system = self.system
+        return (*system.parameter_names, *system.coordinate_names, *system.velocity_names)
+
+    def with_values(self, values: Mapping[str, float]) -> Scenario:
+        """The scenario with other values of some `quantities`."""
+        params = {name: value for name, value in values.items() if name in self.system.parameter_names}
+        states = {name: value for name, value in values.items() if name not in params}
+        return replace(self, params={**(self.params or {}), **params}).starting(states)
+
     def disturbed(self, changes: Mapping[str, float], options: Mapping[str, Any], first: Trajectory) -> Trajectory:
         """Run the scenario with some quantities changed; contacts that the changes have closed too far just touch.
 
@@ -311,6 +324,16 @@ class SceneScenario(Scenario):
     @property
     def parameters(self) -> dict[str, float]:
         return {}
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """Names that `with_values` takes: surfaces of all bodies or of one, masses, and the start of every body."""
+        return free_names(self.scene)
+
+    def with_values(self, values: Mapping[str, float]) -> Scenario:
+        scene, starts = varied(self.scene, values)
+        fresh = SceneScenario(scene, self.dt, self.t_end, self.title, self.source, self.options)
+        return fresh.starting(starts)
 
     def require_coordinates(self, message: str) -> None:
         raise ValueError(message.format(kind="a scene of bodies and shapes"))

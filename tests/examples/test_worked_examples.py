@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+import stickslip as ss
 from examples.test_examples import load, run
 
 
@@ -57,3 +58,20 @@ def test_measurements_come_from_a_file(laws, tmp_path, capsys):
     np.savetxt(file, rows[:, :3], delimiter=",")
     with pytest.raises(SystemExit, match="must have 5 columns"):
         laws.main(["--data", str(file)])
+
+
+def test_impact_laws_beside_the_bounds_of_any_impulse():
+    """Poisson's law made the impacts: it wins, and no law is better than the least error of any impulse."""
+    found = load("ellipse_impacts").main(["--quick"])
+    assert min(found, key=found.get) == "any impulse"
+    assert found["any impulse"] <= found["any impulse that does not pull or gain energy"] < found["Poisson"]
+    assert found["Poisson"] < found["Newton with e_T"] < found["Newton"]
+
+
+@pytest.mark.slow
+def test_own_woodpecker():
+    """Two numbers fix two coefficients: the cycle with these has the period and the drop that were given."""
+    found = load("own_woodpecker").main([])
+    assert found.chi2 < 1e-6
+    cycle = ss.limit_cycle(ss.library.woodpecker(**found.values))
+    assert cycle.period == pytest.approx(0.1445, abs=1e-6) and cycle.shift["y"] == pytest.approx(-0.0188, abs=1e-6)

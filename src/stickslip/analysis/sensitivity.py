@@ -196,10 +196,10 @@ def sensitivity(
     run = case.simulate(dt=end / (count - 1), t_end=end, stepper=judge, law=law, progress=False)
     if not run.complete:
         raise MotionError(float(run.t[-1]), f"the motion ends before t_end: {run.status}")
-    motion = _motion(case, names, end, judge, chosen)
+    motion = varied_motion(case, names, end, judge, chosen)
     times = np.linspace(0.0, end, count)
     X = np.full((count, 2 * motion.f, len(names)), np.nan)
-    for number, here in motion.tangents(times):
+    for number, _, here in motion.tangents(times):
         X[number] = here
     _doubt_end(motion, end)
     _doubt_jumps(motion)
@@ -271,8 +271,10 @@ def _names(scenario: Scenario, wrt: Any) -> tuple[str, ...]:
     return given
 
 
-def _motion(scenario: Scenario, names: tuple[str, ...], end: float, judge: EventDriven, law: ImpactLaw) -> VariedMotion:
-    """The motion with its columns, as `simulate` starts it."""
+def varied_motion(
+    scenario: Scenario, names: tuple[str, ...], end: float, judge: EventDriven, law: ImpactLaw
+) -> VariedMotion:
+    """The motion with one column of derivatives per name, as `simulate` starts it."""
     system = scenario.system
     q, u, p = system.check(scenario.q0, scenario.u0, scenario.params)
     states = (*system.coordinate_names, *system.velocity_names)

@@ -108,9 +108,9 @@ class VariedMotion(FollowedMotion):
 
     # -- between events --------------------------------------------------------------------------------------
 
-    def tangents(self, times: Array) -> Iterator[tuple[int, Array]]:
-        """Follow the motion; yields the number of every one of `times` (rising) and X there."""
-        grazes, done, end = 0, 0, None
+    def tangents(self, times: Array) -> Iterator[tuple[int, Array, Array]]:
+        """Follow the motion; yields the number of every one of `times` (rising), the state x (2 f,) and X there."""
+        grazes, done = 0, 0
         for arc in self.arcs():
             self.passed.clear()
             while self.book.counts["grazes"] > grazes:
@@ -120,28 +120,42 @@ class VariedMotion(FollowedMotion):
             last = arc.t_E >= self.t_end
             stop = len(times) if last else int(np.searchsorted(times, arc.t_E, side="left"))
             inside = np.minimum(times[done:stop], arc.t_E)
-            for number, here in zip(range(done, stop), inside, strict=True):
-                begin = arc.t_A if end is None else end
-                self._carry(arc, begin, float(here))
-                end = float(here)
-                yield number, self.X
-            self._carry(arc, arc.t_A if end is None else end, arc.t_E)
-            done, end = stop, None
+            states = arc.vector(inside)[:, : 2 * self.f] if len(inside) else inside
+            carried = self._carry(arc, inside)
+            for k, number in enumerate(range(done, stop)):
+                self.X = next(carried)
+                yield number, states[k], self.X
+            self.X = next(carried)
+            done = stop
 
-    def _carry(self, arc: Arc, t_A: float, t_E: float) -> None:
-        """X' = A X + B from t_A to t_E within an arc."""
-        if not t_E > t_A or not self.X.shape[1] or not np.all(np.isfinite(self.X)):
+    def _carry(self, arc: Arc, stops: Array) -> Iterator[Array]:
+        """X' = A X + B along an arc: X at the stops, times within the arc, and at its end."""
+        X, n = self.X, 2 * self.f
+        edges = np.concatenate([[arc.t_A], stops, [arc.t_E]])
+        lengths = np.maximum(np.diff(edges), 0.0)
+        if not X.shape[1] or not np.all(np.isfinite(X)):
+            for _ in lengths:
+                yield X
             return
-        pieces = max(1, int(np.ceil(_PIECES * (t_E - t_A) / max(arc.t_E - arc.t_A, 1e-300) - 1e-9)))
-        h, n = (t_E - t_A) / pieces, 2 * self.f
-        times = (t_A + h * (np.arange(pieces)[:, None] + _NODES)).ravel()
-        A, B = self.linear(times, arc.vector(times)[:, :n], arc.mode)
-        for piece in range(pieces):
-            here = slice(piece * _STAGES, (piece + 1) * _STAGES)
-            A_i, B_i = A[here], B[here]
-            G = np.eye(_STAGES * n) - h * np.einsum("ij,iab->iajb", _COEFFICIENTS, A_i).reshape(_STAGES * n, -1)
-            K = np.linalg.solve(G, (A_i @ self.X + B_i).reshape(_STAGES * n, -1))
-            self.X = self.X + h * np.tensordot(_WEIGHTS, K.reshape(_STAGES, n, -1), 1)
+        share = _PIECES * lengths / max(arc.t_E - arc.t_A, 1e-300)
+        pieces = np.where(lengths > 0.0, np.maximum(1, np.ceil(share - 1e-9)), 0).astype(int)
+        h = np.repeat(lengths / np.maximum(pieces, 1), pieces)
+        number = np.arange(len(h)) - np.repeat(np.cumsum(pieces) - pieces, pieces)  # of a piece between two stops
+        begins = np.repeat(edges[:-1], pieces) + number * h
+        times = (begins[:, None] + h[:, None] * _NODES).ravel()
+        A, B = self.linear(times, arc.vector(times)[:, :n], arc.mode) if len(times) else (None, None)
+        piece = 0
+        for count in pieces:
+            for _ in range(count):
+                assert A is not None and B is not None
+                here = slice(piece * _STAGES, (piece + 1) * _STAGES)
+                A_i, B_i = A[here], B[here]
+                G = np.eye(_STAGES * n)
+                G -= h[piece] * np.einsum("ij,iab->iajb", _COEFFICIENTS, A_i).reshape(_STAGES * n, -1)
+                K = np.linalg.solve(G, (A_i @ X + B_i).reshape(_STAGES * n, -1))
+                X = X + h[piece] * np.tensordot(_WEIGHTS, K.reshape(_STAGES, n, -1), 1)
+                piece += 1
+            yield X
 
     def points(self, t: Array, x: Array, mode: Mode) -> Array:
         """z = (q, u, t, p) at times t (P,), states x (P, 2 f): (N, P)."""

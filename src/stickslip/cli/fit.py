@@ -1,0 +1,97 @@
+"""`stickslip fit NAME data.csv --free friction=0:1`: parameters from measurements."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stickslip.cli.options import LawIfGiven, Name, Settings, grouped
+from stickslip.cli.output import Results, line
+from stickslip.cli.settings import range_from, scenario_with
+
+
+@grouped
+def fit(
+    name: Name,
+    data: Annotated[list[Path], typer.Argument(metavar="DATA.csv", help="Measured motions: t and columns by name.")],
+    settings: Settings = None,
+    free: Annotated[
+        list[str] | None,
+        typer.Option("--free", help="A quantity and its range; may be repeated.", metavar="NAME=LOW:HIGH"),
+    ] = None,
+    noise: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Standard deviation of a column, or of all; default: from the residuals.", metavar="[COLUMN=]X"
+        ),
+    ] = None,
+    start: Annotated[
+        list[str] | None,
+        typer.Option("--start", help="Deviation of a start from one motion to the next.", metavar="NAME=X"),
+    ] = None,
+    unit: Annotated[
+        list[str] | None, typer.Option("--unit", help="Unit of a column, such as mm or deg.", metavar="COLUMN=UNIT")
+    ] = None,
+    law: LawIfGiven = None,
+    search: Annotated[int | None, typer.Option(help="Points of the search; default: 16 per quantity.")] = None,
+    seed: Annotated[int, typer.Option(help="Of search and bootstrap.")] = 0,
+    level: Annotated[float, typer.Option(help="Probability that an interval holds the truth.")] = 0.95,
+    bootstrap: Annotated[int, typer.Option(help="Number of fits to data made anew.")] = 0,
+    resume: Annotated[
+        Path | None,
+        typer.Option("--resume", help="A file that keeps what was computed; a fit goes on from it.", metavar="FILE"),
+    ] = None,
+    *,
+    results: Results,
+) -> None:
+    """Find the parameters with which a system comes nearest to measured motions, with intervals."""
+    from stickslip.fitting.fit import fit as compute
+
+    scenario = scenario_with(settings or [], name)
+    results.check()
+    ranges = {key: (low, high) for key, low, high in (range_from(text, "--free") for text in free or [])}
+    if not ranges:
+        raise ValueError("--free must name at least one quantity with its range, such as --free friction=0:1.")
+    found = compute(
+        scenario, [str(path) for path in data], ranges, noise=_noise(noise), starts=_numbers(start, "--start") or None,
+        law=law, units=dict(_pairs(unit, "--unit")), search=search, seed=seed, level=level, bootstrap=bootstrap,
+        notes=resume,
+    )  # fmt: skip
+    if results.plot is not None:
+        results.save(found.plot(), f"Fit: {scenario.title}")
+
+    def show() -> None:
+        head, *rest = found.text().splitlines()
+        line(head, "bold")
+        for text in rest:
+            line(f"  {text}")
+
+    results.tell(found.report(), show)
+
+
+def _pairs(texts: list[str] | None, option: str) -> list[tuple[str, str]]:
+    """Name and value of options NAME=VALUE."""
+    found = []
+    for text in texts or []:
+        key, equals, value = text.partition("=")
+        if not equals or not key.strip() or not value.strip():
+            raise ValueError(f"{option} must read NAME=VALUE, got {text!r}.")
+        found.append((key.strip(), value.strip()))
+    return found
+
+
+def _numbers(texts: list[str] | None, option: str) -> dict[str, float]:
+    from stickslip.cli.settings import number
+
+    return {key: number(f"{option} {key}", value) for key, value in _pairs(texts, option)}
+
+
+def _noise(texts: list[str] | None) -> float | dict[str, float] | None:
+    """One standard deviation for all columns, or one per column; None where none is given."""
+    from stickslip.cli.settings import number
+
+    if not texts:
+        return None
+    if len(texts) == 1 and "=" not in texts[0]:
+        return number("--noise", texts[0])
+    return _numbers(texts, "--noise")

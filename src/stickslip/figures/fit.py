@@ -1,0 +1,75 @@
+"""A fit: measured values over the prediction, residuals in standard deviations, values with their intervals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from stickslip.figures import style
+from stickslip.fitting.result import Curve, Fit
+
+_MOST = 4  # columns of data that are drawn
+
+
+def plot(result: Fit) -> Figure:
+    """Panels of the first columns of the data with their residuals, and one row per free quantity."""
+    curves = [curve for curve in result.curves if len(curve.t)][:_MOST]
+    rows = len(curves)
+    with style.look():
+        figure = style.new_figure(7.2, 1.9 * rows + 0.34 * len(result.names) + 1.3)
+        heights = [x for _ in curves for x in (1.6, 0.7)] + [0.34 * len(result.names) + 0.3]
+        grid = figure.add_gridspec(2 * rows + 1, 1, height_ratios=heights)
+        for k, curve in enumerate(curves):
+            _draw(figure.add_subplot(grid[2 * k]), figure.add_subplot(grid[2 * k + 1]), curve)
+        _intervals(figure.add_subplot(grid[2 * rows]), result)
+        figure.suptitle(f"{result.model.replace('_', ' ')}: fitted to measurements", x=0.01, ha="left", fontsize=11)
+        more = len(result.curves) - rows
+        words = (
+            f"{len(result.residuals)} values, chi² {result.chi2:.4g} of {result.degrees_of_freedom} degrees of freedom"
+        )
+        style.caption(figure, words + (f"; {more} more columns are not drawn" if more else ""))
+    return figure
+
+
+def _draw(above: Any, below: Any, curve: Curve) -> None:
+    """One column of one experiment, and its residuals."""
+    timed = bool(np.ptp(curve.t)) if len(curve.t) else False
+    x = curve.t if timed else np.arange(1, len(curve.t) + 1)
+    above.plot(
+        x,
+        curve.predicted,
+        color=style.SERIES[0],
+        lw=1.2,
+        label="fitted",
+        marker="" if timed else "_",
+        ls="-" if timed else "",
+    )
+    above.plot(x, curve.measured, ".", ms=3.5, mew=0.0, color=style.SERIES[1], label="measured")
+    above.legend(loc="upper right", ncols=2)
+    style.panel(above, "", "", f"{style.symbol(curve.channel)}")
+    above.set_title(curve.experiment, loc="left", fontsize=8)
+    above.tick_params(labelbottom=False)
+    r = (curve.predicted - curve.measured) / curve.sigma
+    below.axhspan(-2.0, 2.0, color=style.GREY, alpha=0.18, lw=0.0)
+    below.axhline(0.0, color=style.GREY, lw=0.6)
+    below.plot(x, r, ".", ms=3.0, mew=0.0, color=style.SERIES[1])
+    style.panel(below, "", "t [s]" if timed else "number", "residual / σ")
+
+
+def _intervals(ax: Any, result: Fit) -> None:
+    """Every free quantity as a share of its range, with its interval."""
+    for k, name in enumerate(result.names):
+        low, high = result.bounds[name]
+        at = [(x - low) / (high - low) for x in (*result.intervals[name], result.values[name])]
+        colour = style.SERIES[0] if result.identifiable[name] else style.GREY
+        ax.plot(at[:2], [k, k], color=colour, lw=3.0, alpha=0.5, solid_capstyle="butt")
+        ax.plot(at[2], k, "o", ms=4.5, color=colour)
+        ends = result.intervals[name]
+        text = f"{result.values[name]:.5g}  [{ends[0]:.5g}, {ends[1]:.5g}]"
+        ax.annotate(text, (1.0, k), xytext=(4, 0), textcoords="offset points", va="center", fontsize=7.5)
+    ax.set_yticks(range(len(result.names)), [style.symbol(name) for name in result.names])
+    ax.set_ylim(len(result.names) - 0.5, -0.5)
+    ax.set_xlim(0.0, 1.0)
+    ax.set_xlabel(f"share of the range, with {100 * result.level:g} % interval")

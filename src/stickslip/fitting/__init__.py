@@ -1,0 +1,1 @@
+"""Parameters from measurements: data, predictions with derivatives, least squares, intervals, comparison of laws."""

@@ -1,0 +1,266 @@
+"""Measured motions: samples of some coordinates and velocities at own times, from arrays, tables and files."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stickslip.checks import Array, real_array, real_number, refuse_masked, unknown_name
+from stickslip.io.disk import read_regular
+from stickslip.io.printable import printable
+
+_TIME_NAMES = ("t", "time")
+_HEAD = re.compile(r"^\s*(?P<name>[^\[\]]*?)\s*(?:\[(?P<unit>[^\[\]]*)\])?\s*$")
+_FACTORS = {
+    "": 1.0,
+    **{unit: 1.0 for unit in ("m", "rad", "s", "m/s", "rad/s", "1", "-")},
+    **{"mm": 1e-3, "cm": 1e-2, "um": 1e-6, "km": 1e3, "mm/s": 1e-3, "cm/s": 1e-2, "ms": 1e-3, "us": 1e-6},
+    **{"deg": math.pi / 180.0, "deg/s": math.pi / 180.0, "rev/s": 2.0 * math.pi, "rpm": math.pi / 30.0},
+}
+_LARGEST_FILE = 1 << 28  # bytes of a table
+_RESERVED = ("start", "params", "name")
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """One measured motion.
+
+    Attributes
+    ----------
+    t : (n,) times since the start of the motion [s], rising
+    columns : name of a coordinate or velocity -> (n,) values in the model's units; nan where a sample is missing
+    start : name of a coordinate or velocity -> its value at the start of this motion, where it is not the model's
+    params : name of a parameter -> its value in this experiment
+    name : for messages and figures
+    """
+
+    t: Array
+    columns: Mapping[str, Array]
+    start: Mapping[str, float] = field(default_factory=dict)
+    params: Mapping[str, float] = field(default_factory=dict)
+    name: str = "data"
+
+    @property
+    def count(self) -> int:
+        """Number of values that are there."""
+        return int(sum(np.isfinite(values).sum() for values in self.columns.values()))
+
+
+def samples_from(data: Any, known: Sequence[str], units: Mapping[str, str] | None = None) -> list[Samples]:
+    """The measured motions in what a user gives: one motion, or a list of motions.
+
+    Parameters
+    ----------
+    data : a path of a CSV file; a mapping or a table with `t` and columns; an `xarray.Dataset`; a `Trajectory`; a
+        structured array; or a list of these
+    known : names of the model's coordinates and velocities
+    units : column -> its unit, where it is not the model's
+    """
+    given = list(data) if isinstance(data, list | tuple) else [data]
+    if not given:
+        raise ValueError("data must hold at least one motion, got none.")
+    found = [_one(item, known, dict(units or {}), k + 1, len(given)) for k, item in enumerate(given)]
+    for item in found:
+        _check_rotation(item)
+    return found
+
+
+def _one(data: Any, known: Sequence[str], units: dict[str, str], number: int, count: int) -> Samples:
+    name = "data" if count == 1 else f"data {number}"
+    extra: dict[str, Any] = {}
+    if isinstance(data, Samples):
+        return data
+    if isinstance(data, str | Path):
+        name, columns = printable(Path(data).name), _read_csv(Path(data))
+    elif hasattr(data, "coordinate_names") and hasattr(data, "t"):  # a Trajectory
+        columns = {"t": data.t, **{n: data[n] for n in (*data.coordinate_names, *data.velocity_names)}}
+    elif hasattr(data, "data_vars"):  # an xarray.Dataset
+        columns = {str(key): data[key].values for key in (*data.coords, *data.data_vars) if data[key].ndim == 1}
+    elif isinstance(data, np.ndarray) and data.dtype.names:
+        columns = {key: data[key] for key in data.dtype.names}
+    elif isinstance(data, Mapping):
+        columns = {str(key): value for key, value in data.items() if key not in _RESERVED}
+        extra = {key: data[key] for key in _RESERVED if key in data}
+    elif hasattr(data, "columns") and hasattr(data, "to_dict"):  # a pandas.DataFrame
+        columns = {str(key): data[key].to_numpy() for key in data.columns}
+    else:
+        raise ValueError(
+            f"{name} must be a CSV file, a mapping with 't' and columns, a Dataset or a Trajectory, "
+            f"got {type(data).__name__}."
+        )
+    return _checked(columns, known, units, str(extra.get("name", name)), extra)
+
+
+def _checked(
+    columns: Mapping[str, Any], known: Sequence[str], units: dict[str, str], name: str, extra: Mapping[str, Any]
+) -> Samples:
+    """Samples of columns by name, in the model's units."""
+    values: dict[str, Array] = {}
+    for head, column in columns.items():
+        match = _HEAD.match(head)
+        label, unit = (match["name"], match["unit"] or "") if match else (head, "")
+        label = "t" if label in _TIME_NAMES else label
+        unit = units.get(label, unit).strip()
+        if unit not in _FACTORS:
+            raise ValueError(f"{name}: column {label!r} has the unit {printable(unit)!r}; known: {_known_units()}.")
+        refuse_masked(column, f"{name}: column {label!r}")
+        values[label] = _FACTORS[unit] * _floats(column, f"{name}: column {label!r}")
+    if "t" not in values:
+        raise ValueError(f"{name} must have a column 't' of times [s], got {_listed(values)}.")
+    t = values.pop("t")
+    kept = {label: column for label, column in values.items() if label in known}
+    if not kept:
+        wrong = next(iter(values), "")
+        hint = unknown_name("column", wrong, known) if wrong else "it has no other column"
+        raise ValueError(f"{name} must have a column of a coordinate or velocity: {hint}")
+    for label, column in kept.items():
+        if len(column) != len(t):
+            raise ValueError(f"{name}: column {label!r} must have {len(t)} values, as 't' has, got {len(column)}.")
+    _check_times(t, name)
+    start = _numbers(extra.get("start", {}), known, f"{name}: start", "coordinate or velocity")
+    params = {str(key): real_number(value, f"{name}: {key}") for key, value in dict(extra.get("params", {})).items()}
+    found = Samples(t, kept, start, params, name)
+    if not found.count:
+        raise ValueError(f"{name} must hold at least one value, got none.")
+    return found
+
+
+def _check_times(t: Array, name: str) -> None:
+    """Times are numbers, rise, and do not lie before the start."""
+    if not len(t):
+        raise ValueError(f"{name} must have at least one row, got none.")
+    if not np.all(np.isfinite(t)):
+        row = int(np.flatnonzero(~np.isfinite(t))[0]) + 1
+        raise ValueError(f"{name}: 't' must be a number in every row, got {t[row - 1]} in row {row}.")
+    back = np.flatnonzero(np.diff(t) <= 0.0)
+    if len(back):
+        row = int(back[0]) + 2
+        raise ValueError(
+            f"{name}: times must rise, got {t[row - 1]:g} s in row {row} after {t[row - 2]:g} s; sort the rows, "
+            "or give two motions as a list of two."
+        )
+    if t[0] < 0.0:
+        raise ValueError(f"{name}: times count from the start of the motion, got {t[0]:g} s; subtract the first time.")
+
+
+def _check_rotation(data: Samples) -> None:
+    """Quaternions have length one, and angular velocities are in world axes."""
+    for label in data.columns:
+        if not label.endswith(".qw"):
+            continue
+        body = label[:-3]
+        names = [f"{body}.{axis}" for axis in ("qw", "qx", "qy", "qz")]
+        if not all(each in data.columns for each in names):
+            continue
+        Q = np.stack([data.columns[each] for each in names], 1)
+        length = np.linalg.norm(Q, axis=1)
+        wrong = np.flatnonzero(np.abs(length - 1.0) > 1e-2)
+        if len(wrong):
+            raise ValueError(
+                f"{data.name}: the quaternion of {body!r} must have length 1, got {length[wrong[0]]:.4g} in row "
+                f"{wrong[0] + 1}; its order is qw, qx, qy, qz."
+            )
+        rates = [f"{body}.{axis}" for axis in ("wx", "wy", "wz")]
+        if all(each in data.columns for each in rates):
+            _check_frame(data, body, Q / length[:, None], np.stack([data.columns[each] for each in rates], 1))
+
+
+def _check_frame(data: Samples, body: str, Q: Array, W: Array) -> None:
+    """ValueError where angular velocities fit the turning of a body in its own axes, and not in those of the world."""
+    dt = np.diff(data.t)
+    conjugate = Q[:-1] * np.array([1.0, -1.0, -1.0, -1.0])
+    world = 2.0 * _product(Q[1:], conjugate)[:, 1:] / dt[:, None]
+    own = 2.0 * _product(conjugate, Q[1:])[:, 1:] / dt[:, None]
+    middle = 0.5 * (W[1:] + W[:-1])
+    small = np.linalg.norm(middle, axis=1) * dt < 0.5  # turns by less than half a radian between samples
+    if small.sum() < 8:
+        return
+    to_world = float(np.nanmedian(np.linalg.norm(world - middle, axis=1)[small]))
+    to_own = float(np.nanmedian(np.linalg.norm(own - middle, axis=1)[small]))
+    size = float(np.nanmedian(np.linalg.norm(middle, axis=1)[small]))
+    if to_world > 0.1 * size and to_own < 0.3 * to_world:
+        raise ValueError(
+            f"{data.name}: the angular velocity of {body!r} must be in world axes, got one in the axes of the body "
+            f"({to_own:.2g} rad/s off there, {to_world:.2g} in world axes); turn it by the quaternion."
+        )
+
+
+def _product(a: Array, b: Array) -> Array:
+    """Products of quaternions (n, 4), with the sign that keeps the real part positive."""
+    w = a[:, 0] * b[:, 0] - np.sum(a[:, 1:] * b[:, 1:], 1)
+    v = a[:, :1] * b[:, 1:] + b[:, :1] * a[:, 1:] + np.cross(a[:, 1:], b[:, 1:])
+    return np.concatenate([w[:, None], v], 1) * np.where(w < 0.0, -1.0, 1.0)[:, None]
+
+
+def _read_csv(path: Path) -> dict[str, Array]:
+    """Columns of a CSV file with a head line; empty fields and 'nan' are missing samples."""
+    raw = read_regular(path, _LARGEST_FILE + 1)
+    if len(raw) > _LARGEST_FILE:
+        raise ValueError(f"{printable(path.name)} must be smaller than {_LARGEST_FILE >> 20} MB.")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError(f"{printable(path.name)} must be a text of comma-separated values in UTF-8.") from None
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    if not lines:
+        raise ValueError(f"{printable(path.name)} must have a head line and rows, got an empty file.")
+    split = ";" if lines[0].count(";") > lines[0].count(",") else "\t" if "\t" in lines[0] else ","
+    rows = list(csv.reader(lines, delimiter=split))
+    head = [cell.strip() for cell in rows[0]]
+    if len(set(head)) != len(head):
+        raise ValueError(f"{printable(path.name)}: each column must have a name of its own, got {_listed(head)}.")
+    for number, row in enumerate(rows[1:], 2):
+        if len(row) != len(head):
+            raise ValueError(f"{printable(path.name)}: row {number} must have {len(head)} fields, got {len(row)}.")
+    columns = list(zip(*rows[1:], strict=True)) or [()] * len(head)
+    comma = split == ";"
+    return {
+        name: np.array([_cell(x, comma, path, name, k + 2) for k, x in enumerate(column)])
+        for name, column in zip(head, columns, strict=True)
+    }
+
+
+def _cell(text: str, comma: bool, path: Path, column: str, row: int) -> float:
+    text = text.strip()
+    if text.lower() in ("", "nan", "na"):
+        return math.nan
+    try:
+        return float(text.replace(",", ".") if comma else text)
+    except ValueError:
+        raise ValueError(
+            f"{printable(path.name)}: column {printable(column)!r}, row {row} must be a number, "
+            f"got {printable(text)!r}."
+        ) from None
+
+
+def _floats(column: Any, what: str) -> Array:
+    values = real_array(column, f"{what} must be numbers, one per time.")
+    if values.ndim != 1:
+        raise ValueError(f"{what} must be a row of numbers, got an array of shape {values.shape}.")
+    return values
+
+
+def _numbers(given: Any, known: Iterable[str], what: str, kind: str) -> dict[str, float]:
+    if not isinstance(given, Mapping):
+        raise ValueError(f"{what} must be a mapping from names to numbers, got {type(given).__name__}.")
+    names = tuple(known)
+    for key in given:
+        if key not in names:
+            raise ValueError(f"{what}: {unknown_name(kind, str(key), names)}")
+    return {str(key): real_number(value, f"{what} {key!r}") for key, value in given.items()}
+
+
+def _listed(names: Iterable[str]) -> str:
+    shown = [printable(str(name)) for name in names]
+    return ", ".join(shown[:8]) + (", ..." if len(shown) > 8 else "") if shown else "none"
+
+
+def _known_units() -> str:
+    return ", ".join(unit for unit in _FACTORS if unit)

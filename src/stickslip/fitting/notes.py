@@ -1,0 +1,69 @@
+"""What a fit has computed so far, kept in a file: one that was broken off goes on from there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stickslip.checks import Array
+from stickslip.io.disk import file_path, read_regular, replacing
+
+_MOST = 1 << 26  # bytes
+_EACH = 8  # results between two writings
+
+
+class Notes:
+    """Results by name, in memory and, where there is a path, in a file."""
+
+    def __init__(self, path: Path | None, task: str) -> None:
+        self.path, self.task = path, task
+        self.known: dict[str, Any] = {}
+        self.fresh = 0
+
+    @classmethod
+    def opened(cls, path: Any, task: tuple[Any, ...]) -> Notes:
+        """Notes of a task; those of another task, in a file of this name, are an error."""
+        digest = hashlib.sha256()
+        for part in task:
+            digest.update(
+                part.tobytes() if isinstance(part, np.ndarray) and part.dtype.kind == "f" else repr(part).encode()
+            )
+        notes = cls(None if path is None else file_path(path, "notes"), digest.hexdigest())
+        if notes.path is not None and notes.path.exists():
+            try:
+                held = json.loads(read_regular(notes.path, _MOST))
+                task_held, known = held["task"], held["known"]
+            except (ValueError, KeyError, TypeError):
+                raise ValueError(
+                    f"notes {notes.path} must be a file that a fit has written; give another name."
+                ) from None
+            if task_held != notes.task:
+                raise ValueError(f"notes {notes.path} belong to another fit; give another name.")
+            notes.known = dict(known)
+        return notes
+
+    def number(self, name: str, compute: Callable[[], float]) -> float:
+        """A number that is known, or computed now."""
+        if name not in self.known:
+            self._keep(name, float(compute()))
+        return float(self.known[name])
+
+    def vector(self, name: str, compute: Callable[[], tuple[Array, float]]) -> tuple[Array, float]:
+        """A vector and a number that are known, or computed now."""
+        if name not in self.known:
+            z, value = compute()
+            self._keep(name, [z.tolist(), float(value)], now=True)
+        z, value = self.known[name]
+        return np.array(z, dtype=float), float(value)
+
+    def _keep(self, name: str, value: Any, now: bool = False) -> None:
+        self.known[name] = value
+        self.fresh += 1
+        if self.path is not None and (now or self.fresh % _EACH == 0):
+            with replacing(self.path) as draft:
+                draft.write_text(json.dumps({"task": self.task, "known": self.known}), encoding="utf-8")

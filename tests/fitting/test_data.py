@@ -1,0 +1,111 @@
+"""Measured data: what is read, and what is refused in one line."""
+
+import os
+
+import numpy as np
+import pytest
+
+from stickslip.fitting.data import samples_from
+
+KNOWN = ("y", "phi", "v")
+
+
+def test_a_file_with_units_missing_samples_and_comments(tmp_path):
+    path = tmp_path / "film.csv"
+    path.write_text("# camera 2\nt [ms], y [mm], phi [deg]\n0, 10, 90\n8, , 45\n16, 12, nan\n", encoding="utf-8")
+    (data,) = samples_from(str(path), KNOWN)
+    np.testing.assert_allclose(data.t, [0.0, 0.008, 0.016])
+    np.testing.assert_allclose(data.columns["y"], [0.010, np.nan, 0.012])
+    np.testing.assert_allclose(data.columns["phi"], [np.pi / 2, np.pi / 4, np.nan])
+    assert data.count == 4 and data.name == "film.csv"
+
+
+def test_semicolons_with_decimal_commas(tmp_path):
+    path = tmp_path / "film.csv"
+    path.write_text("t;y\n0,0;1,5\n0,1;1,25\n", encoding="utf-8")
+    (data,) = samples_from(path, KNOWN)
+    np.testing.assert_array_equal(data.columns["y"], [1.5, 1.25])
+
+
+def test_mappings_tables_and_lists():
+    table = np.array([(0.0, 1.0), (0.1, 2.0)], dtype=[("time", float), ("y", float)])
+    one = {"t": [0.0, 0.1], "y": [1.0, 2.0], "start": {"v": -1.0}, "params": {"g": 9.8}, "name": "run 7"}
+    first, second = samples_from([table, one], KNOWN)
+    np.testing.assert_array_equal(first.columns["y"], second.columns["y"])
+    assert second.start == {"v": -1.0} and second.params == {"g": 9.8} and second.name == "run 7"
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ({"y": [1.0]}, "must have a column 't'"),
+        ({"t": [0.0, 0.2, 0.1], "y": [1.0, 2.0, 3.0]}, "times must rise, got 0.1 s in row 3 after 0.2 s"),
+        ({"t": [-1.0, 0.0], "y": [1.0, 2.0]}, "subtract the first time"),
+        ({"t": [0.0, np.nan], "y": [1.0, 2.0]}, "got nan in row 2"),
+        ({"t": [0.0, 1.0], "y": [1.0]}, "must have 2 values"),
+        ({"t": [0.0], "hight": [1.0]}, "must have a column of a coordinate or velocity"),
+        ({"t": [0.0], "y [ell]": [1.0]}, "has the unit 'ell'"),
+        ({"t": [0.0], "y": [np.nan]}, "at least one value"),
+        ({"t": [0.0], "y": [1.0], "start": {"z": 1.0}}, "start: "),
+        (3.0, "must be a CSV file"),
+        ([], "at least one motion"),
+    ],
+)
+def test_what_cannot_be_right_is_named(data, words):
+    with pytest.raises(ValueError, match=words.replace("(", r"\(")):
+        samples_from(data, KNOWN)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "empty file"),
+        ("t,y\n0,1\n1\n", "row 3 must have 2 fields, got 1"),
+        ("t,y\n0,one\n", "column 'y', row 2 must be a number, got 'one'"),
+        ("t,t\n0,1\n", "a name of its own"),
+    ],
+)
+def test_files_that_cannot_be_read_are_named(tmp_path, text, words):
+    path = tmp_path / "film.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=words):
+        samples_from(path, KNOWN)
+
+
+def test_only_regular_files_are_opened(tmp_path):
+    path = tmp_path / "pipe.csv"
+    os.mkfifo(path)
+    with pytest.raises(ValueError, match="is a pipe"):
+        samples_from(path, KNOWN)
+
+
+def _tumbling(frame):
+    """Samples of a body that turns about a tilted axis, with angular velocities in world or body axes."""
+    t = np.linspace(0.0, 0.5, 40)
+    tilt = np.array([np.cos(0.4), np.sin(0.4), 0.0, 0.0])  # about x
+    half = 0.5 * 3.0 * t
+    spin = np.stack([np.cos(half), 0 * t, np.sin(half), 0 * t], 1)  # about the body's y
+    w, x, y, z = tilt
+    a, b, c, d = spin.T
+    q = np.stack([w * a - x * b - y * c - z * d, w * b + x * a + y * d - z * c, w * c - x * d + y * a + z * b,
+                  w * d + x * c - y * b + z * a], 1)  # fmt: skip
+    own = np.array([0.0, 3.0, 0.0])
+    world = np.array([0.0, 3.0 * np.cos(0.8), 3.0 * np.sin(0.8)])
+    rate = np.broadcast_to(own if frame == "body" else world, (40, 3))
+    names = [f"cube.{n}" for n in ("qw", "qx", "qy", "qz", "wx", "wy", "wz")]
+    return {"t": t, **dict(zip(names, np.concatenate([q, rate], 1).T, strict=True))}, names
+
+
+def test_rotations_in_world_axes_pass_and_body_axes_are_recognised():
+    good, names = _tumbling("world")
+    assert samples_from(good, names)[0].count == 40 * 7
+    wrong, names = _tumbling("body")
+    with pytest.raises(ValueError, match="must be in world axes, got one in the axes of the body"):
+        samples_from(wrong, names)
+
+
+def test_quaternions_have_length_one():
+    data, names = _tumbling("world")
+    data["cube.qw"] = 2.0 * data["cube.qw"]
+    with pytest.raises(ValueError, match="must have length 1"):
+        samples_from(data, names)

@@ -1,0 +1,196 @@
+"""Fits of made data: the truth comes back, within intervals that hold it as often as they say."""
+
+import json
+
+import numpy as np
+import pytest
+
+import stickslip as ss
+
+NOISE = 2e-3
+
+
+def _ball(restitution=0.8):
+    return ss.library.bouncing_ball(restitution=restitution)
+
+
+def _height(t, e=0.8, g=9.81, h=1.0):
+    """A ball dropped from h, in closed form, while it bounces."""
+    fall = np.sqrt(2.0 * h / g)
+    y = np.where(t < fall, h - 0.5 * g * t**2, np.nan)
+    begin, speed = fall, e * g * fall
+    for _ in range(60):
+        here = (t >= begin) & (t < begin + 2.0 * speed / g)
+        y = np.where(here, speed * (t - begin) - 0.5 * g * (t - begin) ** 2, y)
+        begin, speed = begin + 2.0 * speed / g, e * speed
+    return y
+
+
+def _measured(seed, t=None, **truth):
+    t = np.linspace(0.0, 1.6, 25) if t is None else t
+    return {"t": t, "y": _height(t, **truth) + NOISE * np.random.default_rng(seed).standard_normal(len(t))}
+
+
+def test_values_intervals_and_covariance_of_a_ball():
+    found = ss.fit(_ball(0.5), _measured(1), {"restitution": (0.4, 1.0), "g": (9.0, 11.0)}, noise=NOISE, search=8)
+    assert abs(found.values["restitution"] - 0.8) < 2e-3 and abs(found.values["g"] - 9.81) < 0.03
+    for name, truth in (("restitution", 0.8), ("g", 9.81)):
+        low, high = found.intervals[name]
+        assert low < found.values[name] < high and low - 1e-3 < truth < high + 1e-3
+        assert (high - low) / (2 * 1.96 * found.standard_errors[name]) == pytest.approx(1.0, abs=0.1)
+    assert found.identifiable == {"restitution": True, "g": True} and found.unfixed == ()
+    assert 5.0 < found.chi2 < 55.0 and found.degrees_of_freedom == 23
+    assert np.corrcoef(found.curves[0].measured, found.curves[0].predicted)[0, 1] > 0.999
+
+
+def test_derivatives_by_events_agree_with_differences():
+    from stickslip.fitting.experiments import DIFFERENCE, differences
+    from stickslip.fitting.fit import prepared
+
+    problem, _ = prepared(_ball(), _measured(1), {"restitution": (0.4, 1.0), "g": (9.0, 11.0)}, noise=NOISE)
+    values = {"restitution": 0.78, "g": 9.7}
+    motion = problem.experiments[0]
+    _, exact = motion.slopes(values, problem.names, problem.width)
+    _, near = differences(motion.predict, values, problem.names, problem.width, DIFFERENCE)
+    np.testing.assert_allclose(exact, near, rtol=1e-5, atol=1e-6)
+
+
+def test_what_the_data_does_not_fix_is_named():
+    early = _measured(3, np.linspace(0.0, 0.4, 15))  # before the first bounce
+    found = ss.fit(_ball(), early, {"restitution": (0.4, 1.0), "g": (9.0, 11.0)}, noise=NOISE, search=0)
+    assert found.identifiable == {"restitution": False, "g": True}
+    assert found.unfixed == ("restitution",)
+    assert "not fixed by the data" in str(found)
+
+
+def test_starts_vary_from_experiment_to_experiment():
+    data = [{**_measured(k, h=1.0 + 0.01 * (k - 2)), "start": {"y": 1.0}} for k in range(1, 4)]
+    free = {"restitution": (0.6, 0.95)}
+    found = ss.fit(_ball(), data, free, noise=NOISE, starts={"y": 0.02}, search=0, profile=False)
+    assert abs(found.values["restitution"] - 0.8) < 2e-3
+    heights = [start["y"] for start in found.starts]
+    np.testing.assert_allclose(heights, [0.99, 1.0, 1.01], atol=3e-3)
+    stiff = ss.fit(_ball(), data, free, noise=NOISE, search=0, profile=False)
+    assert stiff.chi2 > 3.0 * found.chi2
+
+
+def test_noise_from_the_residuals_and_bootstrap():
+    found = ss.fit(_ball(), _measured(5), {"restitution": (0.6, 0.95)}, search=0, bootstrap=12, profile=False)
+    assert found.noise_estimated and 0.5 * NOISE < found.noise["y"] < 1.6 * NOISE
+    assert found.bootstrap.shape == (12, 1)
+    assert 0.4 < np.std(found.bootstrap) / found.standard_errors["restitution"] < 1.8
+
+
+def test_one_seed_one_result_and_notes_go_on(tmp_path):
+    free, path = {"restitution": (0.6, 0.95)}, tmp_path / "notes.json"
+    first = ss.fit(_ball(), _measured(2), free, noise=NOISE, search=4, seed=3, notes=path)
+    again = ss.fit(_ball(), _measured(2), free, noise=NOISE, search=4, seed=3, notes=path)
+    assert again.values == first.values and again.intervals == first.intervals
+    assert again.evaluations < 0.5 * first.evaluations
+    held = json.loads(path.read_text())
+    held["known"] = {key: value for key, value in held["known"].items() if key.startswith("search")}
+    path.write_text(json.dumps(held))  # broken off after the search
+    late = ss.fit(_ball(), _measured(2), free, noise=NOISE, search=4, seed=3, notes=path)
+    assert late.values == first.values
+    with pytest.raises(ValueError, match="belong to another fit"):
+        ss.fit(_ball(), _measured(3), free, noise=NOISE, search=4, seed=3, notes=path)
+
+
+def test_impacts_before_and_after():
+    ball = _ball(0.5)
+    before = np.array([[1e-5, -1.0], [-1e-5, -2.0], [0.0, -3.0]])
+    after = -0.7 * before[:, 1:]
+    found = ss.fit(ball, {"before": before, "after": after}, {"restitution": (0.1, 0.99)}, noise=0.01, search=0)
+    assert found.values["restitution"] == pytest.approx(0.7, abs=1e-9)
+    # 1.96 sigma / sqrt(sum of squares of the speeds)
+    low, high = found.intervals["restitution"]
+    assert high - low == pytest.approx(2 * 1.96 * 0.01 / np.sqrt(14.0), rel=0.03)
+
+
+def test_a_scene_by_its_surface():
+    scene = ss.Scene(dim=2, gravity=9.81)
+    scene.add_static(ss.HalfPlane(normal=(0, 1)), friction=0.0)
+    scene.add_body(ss.Circle(0.1), mass=1.0, position=(0.0, 0.6), restitution=0.8, name="ball")
+    t = np.linspace(0.0, 0.8, 17)
+    data = {"t": t, "ball.y": 0.1 + _height(t, h=0.5)}
+    found = ss.fit(
+        scene, data, {"ball.restitution": (0.6, 0.95)}, noise=5e-3, search=3, profile=False, options={"dt": 2e-3}
+    )
+    assert abs(found.values["ball.restitution"] - 0.8) < 0.02
+
+
+def test_a_function_that_builds_the_model():
+    def build(height):
+        return ss.library.bouncing_ball(restitution=0.8).starting({"y": height})
+
+    data = _measured(4, np.linspace(0.0, 0.4, 12), h=1.1)
+    found = ss.fit(build, data, {"height": (0.9, 1.3)}, noise=NOISE, search=2, profile=False)
+    assert abs(found.values["height"] - 1.1) < 3e-3
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"free": {}}, "free must map names to ranges"),
+        ({"free": {"bounce": (0.0, 1.0)}}, "free: unknown quantity 'bounce'"),
+        ({"free": {"restitution": (1.0, 0.0)}}, "low < high"),
+        ({"noise": 0.0}, "must be positive"),
+        ({"noise": {"v": 1.0}}, "none for 'y'"),
+        ({"starts": {"y": -1.0}}, "positive standard deviation"),
+        ({"starts": {"z": 1.0}}, "starts: unknown"),
+        ({"level": 1.0}, "between 0 and 1"),
+        ({"search": -1}, "search"),
+        ({"model": 3.0}, "a Scenario, a Scene"),
+        ({"data": {"t": [0.0, 0.1, 0.2, 0.3, 0.4], "y": [1e3, 950.0, 803.0, 558.0, 215.0]}}, "look like thousandths"),
+        ({"data": {"before": [[0.0, -1.0]], "after": [[0.5, 0.5, 0.5]]}}, "after must have the shape"),
+        ({"data": {"period": 1.0, "z": 2.0}}, "cycle: unknown"),
+        ({"data": {"t": [0.0], "y": [1.0]}, "noise": None}, "more values than there are unknowns"),
+    ],
+)
+def test_wrong_requests_are_named(change, words):
+    asked = {"model": _ball(), "data": _measured(1), "free": {"restitution": (0.6, 0.95)}, "noise": NOISE, "search": 0}
+    asked |= change
+    with pytest.raises(ValueError, match=words.replace("(", r"\(")):
+        ss.fit(asked.pop("model"), asked.pop("data"), asked.pop("free"), **asked)
+
+
+def test_the_result_is_saved_printed_and_drawn(tmp_path):
+    found = ss.fit(_ball(), _measured(6), {"restitution": (0.6, 0.95)}, noise=NOISE, search=0, profile=False)
+    path = found.save(tmp_path / "fit.json")
+    held = json.loads(path.read_text())
+    assert held["values"]["restitution"] == found.values["restitution"] and held["level"] == 0.95
+    assert "restitution" in found._repr_html_() and "95 % interval" in str(found)
+    figure = found.plot()
+    assert len(figure.axes) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", ["ball", "woodpecker", "oscillator"])
+def test_intervals_hold_the_truth_as_often_as_they_say(system):
+    """1,000 fits of the ball, 200 of the others: 95 % intervals cover the truth in 95 % within three deviations."""
+    count = 1000 if system == "ball" else 200
+    if system == "ball":
+        model, free, t, noise = (
+            _ball(),
+            {"restitution": (0.6, 0.95), "g": (9.3, 10.3)},
+            np.linspace(0, 1.6, 25),
+            {"y": NOISE},
+        )
+    elif system == "woodpecker":
+        model = ss.library.woodpecker()
+        free, t = {"friction": (0.2, 0.4), "restitution_normal": (0.3, 0.7)}, np.linspace(0.0, 0.2, 25)
+        noise = {"y": 2e-4, "phi_S": 5e-3}
+    else:
+        model = ss.library.friction_oscillator()
+        free, t, noise = {"friction": (0.2, 0.4), "k_1": (80.0, 120.0)}, np.linspace(0.0, 4.0, 40), {"x_1": 2e-3}
+    truth = {name: model.parameters[name] for name in free}
+    clean = model.simulate(dt=t[1], t_end=t[-1], stepper=ss.EventDriven(), progress=False)
+    generator, held = np.random.default_rng(7), dict.fromkeys(free, 0)
+    for _ in range(count):
+        data = {"t": clean.t, **{n: clean[n] + s * generator.standard_normal(len(clean.t)) for n, s in noise.items()}}
+        found = ss.fit(model, data, free, noise=noise, search=0, profile=False, progress=False)
+        for name, (low, high) in found.intervals.items():
+            held[name] += low <= truth[name] <= high
+    for name, number in held.items():
+        share, deviation = number / count, np.sqrt(0.95 * 0.05 / count)
+        assert abs(share - 0.95) < 3.0 * deviation, (name, share)
