@@ -75,3 +75,21 @@ def test_own_woodpecker():
     assert found.chi2 < 1e-6
     cycle = ss.limit_cycle(ss.library.woodpecker(**found.values))
     assert cycle.period == pytest.approx(0.1445, abs=1e-6) and cycle.shift["y"] == pytest.approx(-0.0188, abs=1e-6)
+
+
+def test_tosses_of_a_cube_are_read_and_predicted():
+    """Starts fitted to noisy frames predict made-up tosses to a few per cent; another restitution does worse."""
+    cubes = load("cube_tosses")
+    tosses = cubes.made_up(5)
+    right = cubes.score(cubes.errors(tosses, {"friction": 0.2, "restitution": 0.25}))
+    wrong = cubes.score(cubes.errors(tosses, {"friction": 0.2, "restitution": 0.6}))
+    assert right < 6.0 and wrong > 3.0 * right
+    low, high = cubes.interval(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    assert 3.0 <= low <= high <= 7.0
+
+
+@pytest.mark.slow
+def test_the_truth_of_made_up_tosses_is_found():
+    found = load("cube_tosses").main(["--train", "12", "--models", "1", "--budget", "60"])
+    values = found["friction and restitution"]["values"]
+    assert abs(values["friction"] - 0.2) < 0.02 and abs(values["restitution"] - 0.25) < 0.03
