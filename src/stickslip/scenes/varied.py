@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from stickslip.checks import unknown_name
 from stickslip.scenes.bodies import Body
@@ -51,5 +52,5 @@ def _with_surface(body: Body, word: str, value: float) -> Body:
     """The body with one coefficient of its surface changed."""
     if value < 0.0 or (word != "friction" and value > 1.0):
         raise ValueError(f"{body.name}.{word} is out of range, got {value:g}.")
-    changed = {word: value}
+    changed: dict[str, Any] = {word: value}
     return replace(body, material=replace(body.material, **changed))
