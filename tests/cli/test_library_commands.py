@@ -5,6 +5,7 @@ import json
 import pytest
 
 from stickslip import library
+from stickslip.cli import listing
 
 
 def test_list_names_every_system_on_one_line(run):
@@ -24,6 +25,19 @@ def test_list_as_json(run):
     assert systems["woodpecker"]["contacts"] == ["beak", "sleeve lower", "sleeve upper"]
     assert systems["woodpecker"]["degrees_of_freedom"] == 3
     assert systems["bouncing_ball"]["settings"]["restitution"] == 0.5
+
+
+def test_a_second_list_derives_nothing(run, tmp_path, monkeypatch):
+    tmp_path.chmod(0o700)
+    monkeypatch.setenv("STICKSLIP_CACHE", str(tmp_path / "cache"))
+    asked = []
+    monkeypatch.setattr(listing, "_names", lambda: asked.append(1) or ("woodpecker", "cube_stack"))
+    first, second = run("list", "--json"), run("list", "--json")
+    assert first == second and len(asked) == 1
+    assert json.loads(first[1])["systems"] == json.loads(json.dumps([listing.describe(n) for n in listing._names()]))
+    monkeypatch.setattr(listing, "PACKAGE", tmp_path)  # other sources
+    (tmp_path / "one.py").touch()
+    assert run("list", "--json") == first and len(asked) == 3
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stickslip as ss
@@ -42,6 +42,7 @@ def beyond_rounding(D, q, mu, r):
     return (found - 8.0 * np.finfo(float).eps * (np.abs(W) @ np.abs(z)).max()) / np.linalg.norm(q)
 
 
+@settings(max_examples=40)
 @given(st.integers(0, 10**6), st.floats(0.0, 2.0))
 def test_spatial_solution_solves(seed, mu):
     D, q = random_local(seed, 3)

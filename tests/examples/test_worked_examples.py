@@ -11,9 +11,7 @@ from examples.test_examples import load, run
 
 def test_worn_bearing_lets_the_piston_deviate_by_its_play():
     """|pin - bushing| <= c along the rod's line: the piston is off by c / cos(phi) at most, sin(phi) <= R / L."""
-    result = run(
-        "compressor_with_worn_bearing", "--engine", "reference", "--dt", 1e-4, "--turns", 1, "--clearances", 2e-4, 1e-4
-    )
+    result = run("compressor_with_worn_bearing", "--dt", 1e-4, "--turns", 1, "--clearances", 2e-4, 1e-4)
     most = 1.0 / math.cos(math.asin(0.03 / 0.12))
     for row in result["rows"]:
         assert row["certificate"].failed_steps == 0

@@ -17,21 +17,21 @@ from stickslip.papers import s00_impacts as impacts
 def test_brick_sticks_below_the_limit_and_slips_above():
     """F_ext = 4 sin 2t: slips from 0.2315468 to 1.9867415 s in every period, 1.5741645817 m a period; never creeps."""
     brick = library.brick_on_ramp(friction=0.5, angle=0.3, velocity=0.0, push=4.0)
-    run = brick.simulate(dt=2e-3, t_end=math.pi * 1.0, engine="reference")
+    run = brick.simulate(dt=2e-3, t_end=math.pi * 1.0)
     moving = run.t[np.flatnonzero(run["v_x"] > 0.0)]
     assert moving[0] == pytest.approx(0.2315468, abs=4e-3) and moving[-1] == pytest.approx(1.9867415, abs=4e-3)
     assert run["x"][-1] == pytest.approx(1.5741645817, abs=5e-3)
     assert (run["x"][run.t < 0.229] == 0.0).all() and np.ptp(run["x"][run.t > 1.99]) == 0.0
     below = library.brick_on_ramp(friction=0.5, angle=0.3, velocity=0.0, push=1.7)  # m g (mu cos - sin) = 1.787 N
-    assert (below.simulate(dt=1e-2, t_end=5.0, engine="reference")["x"] == 0.0).all()
+    assert (below.simulate(dt=1e-2, t_end=5.0)["x"] == 0.0).all()
 
 
 def test_falling_friction_is_unstable():
     """[S00] 4.3: one push starts the brick; under mu(v) it runs away, under Coulomb's law it stops again."""
     keywords = {"friction": 0.5, "angle": 0.4, "velocity": 0.0, "push": 0.9, "push_frequency": math.pi / 2}
-    coulomb = library.brick_on_ramp(**keywords).simulate(dt=5e-3, t_end=2.5, engine="reference")
+    coulomb = library.brick_on_ramp(**keywords).simulate(dt=5e-3, t_end=2.5)
     brick = library.brick_on_ramp(**keywords, friction_kinetic=0.3)  # tan(0.4) = 0.423 lies between
-    falling = brick.simulate(dt=2e-3, t_end=2.5, engine="reference")
+    falling = brick.simulate(dt=2e-3, t_end=2.5)
     limit = 9.81 * (0.5 * math.cos(0.4) - math.sin(0.4))
     start = math.asin(limit / 0.9) / (math.pi / 2)  # m g sin + F_ext > m g cos mu(0)
     assert falling["v_x"][-1] > 1.0 and coulomb["v_x"][-1] == 0.0
@@ -199,13 +199,13 @@ def test_rigid_masses_know_one_outcome():
 
 
 def test_which_mass_leaves_depends_on_the_ratio_of_the_stiffnesses():
-    soft, stiff = (impacts.masses_after(ratio, engine="reference", dt=3e-5).u[-1] for ratio in (1e-2, 1e2))
+    soft, stiff = (impacts.masses_after(ratio, dt=3e-5).u[-1] for ratio in (1e-2, 1e2))
     np.testing.assert_allclose(soft, [-1 / 3, 2 / 3, 2 / 3], atol=0.01)  # k_1/k_2 << 1: m_2 and m_3 leave together
     np.testing.assert_allclose(stiff, [0.0, 0.0, 1.0], atol=0.01)  # k_1/k_2 >> 1: m_3 leaves alone
 
 
 def test_stiffness_itself_does_not_matter_and_scipy_agrees():
-    ends = [impacts.masses_after(1.0, k, engine="reference").u[-1] for k in (1e6, 1e8)]
+    ends = [impacts.masses_after(1.0, k).u[-1] for k in (1e6, 1e8)]
     np.testing.assert_allclose(ends[0], ends[1], atol=2e-3)
 
     def rates(t, x):
@@ -286,8 +286,7 @@ def test_beam_has_a_limit():
 @pytest.fixture(scope="module")
 def rebounds():
     bar = library.angled_bar(segments=6)
-    options = {"engine": "reference", "dt": 2 * bar.dt}
-    return {angle: impacts.rebound(bar, math.radians(angle), **options) for angle in (0, 72, 90)}
+    return {angle: impacts.rebound(bar, math.radians(angle), dt=2 * bar.dt) for angle in (0, 72, 90)}
 
 
 def test_restitution_of_a_bar_depends_on_its_angle(rebounds):

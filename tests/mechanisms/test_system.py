@@ -1,7 +1,10 @@
 """Parameters, checks and fingerprints that all systems share."""
 
+import math
 import subprocess
 import sys
+from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,7 +12,7 @@ import pytest
 import stickslip as ss
 from stickslip import library
 from stickslip.checks import unknown_name
-from stickslip.jit.fingerprint import function_fingerprint
+from stickslip.jit.fingerprint import function_fingerprint, uses_objects
 from stickslip.mechanisms.system import System
 
 SOURCE = """
@@ -156,10 +159,34 @@ def test_fingerprint_follows_helpers_and_constants():
     assert one != function_fingerprint(make(2.0, np.ones(2)))
 
 
-def test_fingerprint_refuses_what_it_cannot_hash():
-    thing = object()
-    with pytest.raises(ValueError, match="keep its numbers in parameters="):
-        function_fingerprint(lambda x: thing)
+class Thing:
+    __slots__ = ("hidden", "number")
+
+    def __init__(self, number):
+        self.number = number
+
+    def __call__(self, x):
+        return self.number * x
+
+
+def test_fingerprint_of_objects_is_that_of_their_contents():
+    def make(thing):
+        return lambda x: thing
+
+    for one, same, other in (
+        (Thing(1), Thing(1), Thing(2)),
+        ({"a": 1, "b": {2}}, {"b": {2}, "a": 1}, {"a": 1, "b": {3}}),
+        (partial(max, 1, key=abs), partial(max, 1, key=abs), partial(max, 2, key=abs)),
+        (Thing(1).__call__, Thing(1).__call__, Thing(2).__call__),
+        (Fraction(1, 2), Fraction(1, 2), Fraction(1, 3)),
+    ):
+        assert function_fingerprint(make(one)) == function_fingerprint(make(same))
+        assert function_fingerprint(make(one)) != function_fingerprint(make(other))
+        assert uses_objects(make(one))
+    around: list[object] = []
+    around.append(Thing(around))  # holds itself
+    assert function_fingerprint(make(around)) and function_fingerprint(make(object()))
+    assert not uses_objects(make((1.0, np.zeros(2), math.sin, "text")))
 
 
 def test_the_contract_module_needs_no_sympy():

@@ -16,7 +16,7 @@ KEYS = ["flg10-fig10", "flg10-fig11", "flg10-fig12", "flg10-fig13"]
 @lru_cache
 def run(restitution):
     scenario = library.slider_crank(restitution_normal=restitution)
-    return scenario.simulate(dt=1e-4, t_end=0.16, engine="reference", progress=False)
+    return scenario.simulate(dt=1e-4, t_end=0.16, progress=False)
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from stickslip.papers import gs05
 
 @pytest.fixture(scope="module")
 def trajectory():
-    return library.woodpecker().simulate(dt=5e-4, t_end=0.7, engine="reference", progress=False)
+    return library.woodpecker().simulate(dt=5e-4, t_end=0.7, progress=False)
 
 
 @pytest.fixture(autouse=True)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -608,9 +609,77 @@ def test_functions_outside_the_kernel_language_run_on_the_reference_engine_with_
     assert len(told) == 1 and told[0].filename == __file__
     expected = ss.simulate(by_function(lambda q, u, t, p: [-q[0]]), [1.0], [0.0], dt=0.1, t_end=1.0, engine="reference")
     np.testing.assert_array_equal(run.q, expected.q)
-    for engine, stepper in (("compiled", "moreau-midpoint"), ("auto", "event-driven")):
-        with pytest.raises(ValueError, match=f"{rule}{place}"):
-            ss.simulate(system, [1.0], [0.0], dt=0.1, t_end=1.0, engine=engine, stepper=stepper)
+    for stepper, helps in (("moreau-midpoint", "use engine='reference'"), ("event-driven", "engine='auto' runs it")):
+        with pytest.raises(ValueError, match=f"{rule}{place}.*docs/kernels.md.*{helps}"):
+            ss.simulate(system, [1.0], [0.0], dt=0.1, t_end=1.0, engine="compiled", stepper=stepper)
+
+
+class Spring:
+    """A force that is an object, and a method; it counts its calls."""
+
+    def __init__(self, stiffness):
+        self.stiffness, self.calls = stiffness, 0
+
+    def __call__(self, q, u, t, p):
+        self.calls += 1
+        return [-self.stiffness * q[0]]
+
+    def pull(self, q, u, t, p):
+        return self(q, u, t, p)
+
+
+def pulled(stiffness, q, u, t, p, *, factor=1.0):
+    return [-factor * stiffness * q[0]]
+
+
+def from_table(table):
+    return lambda q, u, t, p: [-table["stiffness"] * q[0]]
+
+
+OBJECTS = {
+    "Spring": Spring(1.0),
+    "method": Spring(1.0).pull,
+    "partial": partial(pulled, 0.5, factor=2.0),
+    "dict": from_table({"stiffness": 1.0}),  # a function, but of a table
+}
+
+
+@pytest.mark.parametrize("stepper", ["moreau-midpoint", "event-driven"])
+@pytest.mark.parametrize("kind", OBJECTS)
+def test_objects_that_are_called_run_without_kernels_with_a_notice(kind, stepper):
+    system = by_function(OBJECTS[kind])
+    options = {"dt": 0.1, "t_end": 0.5, "stepper": stepper}
+    word = "calls a function that is not a kernel" if kind == "dict" else f"is an object of type {kind}, not a function"
+    with pytest.warns(RuntimeWarning, match=f"force of system 'system' {word}.*docs/kernels.md") as told:
+        run = ss.simulate(system, [1.0], [0.0], **options)
+    assert len(told) == 1 and told[0].filename == __file__ and run.engine == "reference"
+    expected = ss.simulate(by_function(lambda q, u, t, p: [-q[0]]), [1.0], [0.0], **options)
+    np.testing.assert_allclose(run.q, expected.q, rtol=1e-12, atol=1e-14)
+
+
+def test_objects_that_are_called_have_impacts_and_no_ensembles():
+    def floor(force):
+        contact = ss.Contact("floor", gap=lambda q, t, p: q[0], normal=lambda q, t, p: [1.0], restitution_normal=0.5)
+        return ss.LagrangianSystem(
+            mass=[[1.0]], force=force, coordinates=["y"], contacts=[contact], parameters={"a": 1.0}
+        )
+
+    system, states = floor(Spring(1.0)), ([[0.0], [0.0]], [[-1.0], [-2.0]])
+    with pytest.warns(RuntimeWarning, match="is an object of type Spring, .*It runs as plain Python"):
+        hit = ss.impact(system, *states)
+    np.testing.assert_array_equal(hit.u, [[0.5], [1.0]])
+    scenario = ss.Scenario(system, [1.0], [0.0], dt=0.1, t_end=0.5, title="spring", source="own")
+    with pytest.raises(ValueError, match=r"is an object of type Spring, .*an ensemble runs kernels alone"):
+        ss.ensemble(scenario, {"a": [1.0, 2.0]})
+
+
+def test_two_objects_of_one_class_are_two_models():
+    """A checkpoint of one is not taken up by the other; calls that count themselves change no model."""
+    one, same, other = (by_function(Spring(stiffness)) for stiffness in (1.0, 1.0, 2.0))
+    assert one.fingerprint == same.fingerprint != other.fingerprint
+    for _ in range(2):
+        with pytest.warns(RuntimeWarning, match="engine='reference' runs it"):
+            assert ss.simulate(one, [1.0], [0.0], dt=0.1, t_end=0.2).complete
 
 
 def test_functions_of_users_run_as_machine_code():

@@ -22,7 +22,7 @@ def rod(scene, start, end, mass, inertia, spin=0.0, velocity=(0, 0)):
 
 def test_double_pendulum_from_joints_moves_like_kanes():
     scenario = library.kane_pendulum(height=10.0)  # far above the floor
-    expected = scenario.simulate(dt=5e-4, t_end=1.0, engine="reference")
+    expected = scenario.simulate(dt=5e-4, t_end=1.0)
     p, (a, b), (w_1, w_2) = expected.parameters, scenario.q0, scenario.u0
     m, length = p["mass"], p["length"]
     scene = ss.Scene(dim=2, gravity=p["g"])
@@ -40,7 +40,7 @@ def test_double_pendulum_from_joints_moves_like_kanes():
 
 def test_slider_crank_from_joints_moves_like_the_ideal_one():
     scenario = library.slider_crank_ideal(crank_speed=20.0)
-    coarse, fine = (scenario.simulate(dt=dt, t_end=0.4, engine="reference") for dt in (2e-4, 1e-4))
+    coarse, fine = (scenario.simulate(dt=dt, t_end=0.4) for dt in (2e-4, 1e-4))
     # GS05's rule takes velocity-dependent forces before the step, order one: extrapolated
     angle, speed = 2 * fine.q[-1, 0] - coarse.q[-1, 0], 2 * fine.u[-1, 0] - coarse.u[-1, 0]
     p = fine.parameters

@@ -29,7 +29,7 @@ from stickslip.events.event_driven import EventDriven
 from stickslip.events.modes import Mode, onto_velocities
 from stickslip.events.motion import Motion, change
 from stickslip.laws import ImpactLaw, Newton
-from stickslip.mechanisms.generate import compiled_module
+from stickslip.mechanisms.generate import module_or_plain
 from stickslip.mechanisms.inertia import Inertia
 from stickslip.mechanisms.system import CONTACT, SPRING, System
 from stickslip.trajectory import EVENT_KINDS, GRAZES, KINK, STRIKES
@@ -120,7 +120,7 @@ class FollowedMotion(Motion):
         """The motion from x = (q, u) at t, with the usual options of `EventDriven`."""
         judge, f = EventDriven(rtol=rtol), system.n_dof
         return cls(
-            system, compiled_module(system.branched, "smooth", "auto"), p, law or Newton(), solver_from("auto"), t,
+            system, module_or_plain(system.branched, "smooth", "auto"), p, law or Newton(), solver_from("auto"), t,
             x[:f].copy(), x[f:].copy(), t_end, judge.rtol, 1e-3 * judge.rtol, judge.gap_tol, judge.zeno,
             judge.max_events, start=start, tangent=tangent,
         )  # fmt: skip

@@ -17,7 +17,7 @@ from stickslip.contact.planar import solver_from
 from stickslip.events.book import MotionError
 from stickslip.events.event_driven import EventDriven
 from stickslip.laws import ImpactLaw, law_from
-from stickslip.mechanisms.generate import compiled_module
+from stickslip.mechanisms.generate import module_or_plain
 from stickslip.scenario import Scenario, require_scenario
 from stickslip.trajectory import Trajectory
 
@@ -281,7 +281,7 @@ def varied_motion(
     X = np.array([[float(row == name) for name in names] for row in states])
     directions = np.array([[float(row == name) for name in names] for row in system.parameter_names])
     return VariedMotion(
-        system, compiled_module(system.branched, "smooth", "auto"), p, law, solver_from("auto"), 0.0, q, u, end,
+        system, module_or_plain(system.branched, "smooth", "auto"), p, law, solver_from("auto"), 0.0, q, u, end,
         *judge.tolerances, judge.gap_tol, judge.zeno, judge.max_events, tangent=False,
         directions=directions.reshape(len(system.parameter_names), len(names)), X=X, columns=names,
     )  # fmt: skip

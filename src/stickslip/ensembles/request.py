@@ -31,7 +31,7 @@ from stickslip.jit.sources import sources_hash
 from stickslip.laws import NAMED_LAWS, ImpactLaw, Newton, law_from
 from stickslip.laws.compiled import has_kernel, kernel_numbers, kernel_options
 from stickslip.mechanisms.engines import Compiled
-from stickslip.mechanisms.generate import STACK_LIMIT, compiled_module
+from stickslip.mechanisms.generate import STACK_LIMIT, WHAT_HELPS, NotKernels, compiled_module
 from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_penetration, penetration_tolerance
 from stickslip.mechanisms.steppers.sliding import sticking_at_start
 from stickslip.mechanisms.steppers.stepper import Stepper
@@ -91,7 +91,10 @@ class Request:
     @cached_property
     def module(self) -> ModuleType:
         """The generated module; nothing is compiled before one of its functions is called."""
-        return compiled_module(self.system, "members", self.solver.name, self.options)
+        try:
+            return compiled_module(self.system, "members", self.solver.name, self.options)
+        except NotKernels as reason:
+            raise ValueError(f"{reason} {WHAT_HELPS[:-1]}; an ensemble runs kernels alone.") from None
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in self.__dict__.items() if key != "module"}  # modules cannot be sent

@@ -20,7 +20,7 @@ from stickslip.events.modes import onto_contacts
 from stickslip.events.motion import Motion
 from stickslip.laws import ImpactLaw, Newton
 from stickslip.mechanisms.engines import DONE, UNSOLVED, MechanismEngine
-from stickslip.mechanisms.generate import compiled_module
+from stickslip.mechanisms.generate import PlainModule, compiled_module, module_or_plain
 from stickslip.mechanisms.system import CONTACT, SPRING, System
 from stickslip.trajectory import IMPACT, EventTable
 
@@ -99,7 +99,7 @@ class EventDriven:
                 float(self.zeno), self.max_events,
             )  # fmt: skip
             return walk
-        kernel = compiled_module(system.branched, "smooth", "auto") if kernel is None else kernel
+        kernel = module_or_plain(system.branched, "smooth", "auto") if kernel is None else kernel
         return Motion(
             system, kernel, p, law, solver, t0, q.copy(), u.copy(), t_end,
             *self.tolerances, float(self.gap_tol), float(self.zeno), self.max_events,
@@ -156,15 +156,20 @@ class EventEngine(MechanismEngine):
     law: ImpactLaw
     t_end: float
     motion: Motion | None = field(default=None, repr=False)
+    kernels_alone: bool = False  # functions of users that are no kernels are refused, not run as plain Python
 
     name = "compiled"
     chooses_steps: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        in_space = len(self.system.spatial) > 0
-        if in_space:
+        if len(self.system.spatial):
             require_known(self.system)
-        self.kernel = None if in_space else compiled_module(self.system.branched, "smooth", "auto")
+            self.kernel: Any = None
+            return
+        make = compiled_module if self.kernels_alone else module_or_plain
+        self.kernel = make(self.system.branched, "smooth", "auto")
+        if isinstance(self.kernel, PlainModule):
+            self.name = "reference"
 
     def reason(self, memory: Memory, code: int) -> str:
         return memory.problem_text

@@ -20,7 +20,7 @@ from stickslip.laws import ImpactLaw, Walton
 from stickslip.laws.base import several_contacts
 from stickslip.laws.newton import coupled
 from stickslip.laws.scalar import NEWTON
-from stickslip.mechanisms.generate import compiled_module
+from stickslip.mechanisms.generate import module_or_plain
 from stickslip.mechanisms.penetration import check_penetration, held_velocities
 from stickslip.mechanisms.system import CONTACT, System
 
@@ -151,7 +151,7 @@ def _evaluate(stack: _Stack, part: Any) -> tuple[kernel.Model, kernel.Coefficien
     k, n, f = len(Q), system.n_contacts, system.n_dof
     model = kernel.Model(*(np.empty((k, *shape)) for shape in ((f, f), (n,), (n, f), (n, f), (n, 2))))
     mu, eps_N, eps_T, threshold = (np.empty((k, n)) for _ in range(4))
-    module: Any = compiled_module(system, "local", "auto")
+    module: Any = module_or_plain(system, "local", "auto")
     module.evaluate(Q, U, np.full(k, stack.t), P, *model[:2], tuple(model[2:]), (mu, eps_N, eps_T, threshold))
     deepest = np.argmin(np.where(np.array(system.contact_kinds) == CONTACT, model.g, 0.0).min(axis=1, initial=0.0))
     check_penetration(system, model.g[deepest], stack.depth, "q", "is given")

@@ -2,68 +2,112 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import hashlib
+import pickle
 import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
+DEEPEST = 12
+"""Objects within objects of which the contents count."""
+_NUMBERS_AND_TEXTS = (bool, int, float, complex, str, bytes, type(None), type(...), np.generic)
+
 
 def function_fingerprint(function: Callable[..., Any]) -> str:
     """Content hash of a function: its code, constants, closure, and the globals it uses.
 
-    A cache of compiled code keyed by it notices an edited helper.
+    A cache of compiled code keyed by it notices an edited helper.  Of an object that is called it holds the type, the
+    code and the contents.
     """
-    digest = hashlib.sha256()
-    seen: set[int] = set()
+    return _Walk(function).digest.hexdigest()[:16]
 
-    def add_code(code: types.CodeType, scope: Mapping[str, Any]) -> None:
-        digest.update(code.co_code)
-        digest.update(repr((code.co_argcount, code.co_names, code.co_varnames, code.co_freevars)).encode())
+
+def uses_objects(function: Callable[..., Any]) -> bool:
+    """Whether a function is, or uses, more than functions, numbers and arrays: what has a life of its own."""
+    return _Walk(function).objects
+
+
+class _Walk:
+    """One walk through all that a function consists of."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.digest, self.objects = hashlib.sha256(), False
+        self._seen: set[int] = set()
+        self._add(function, 0)
+
+    def _add_code(self, code: types.CodeType, scope: Mapping[str, Any], depth: int) -> None:
+        self.digest.update(code.co_code)
+        self.digest.update(repr((code.co_argcount, code.co_names, code.co_varnames, code.co_freevars)).encode())
         for constant in code.co_consts:
             if isinstance(constant, types.CodeType):
-                add_code(constant, scope)
+                self._add_code(constant, scope, depth)
             else:
-                add(constant)
+                self._add(constant, depth)
         for name in code.co_names:
             if name in scope:
-                add(scope[name])
+                self._add(scope[name], depth)
 
-    def add(value: Any) -> None:
-        value = getattr(value, "python", getattr(value, "py_func", value))
-        digest.update(type(value).__name__.encode())
+    def _add(self, value: Any, depth: int) -> None:
+        if isinstance(value, types.FunctionType) or not isinstance(value, type):
+            value = getattr(value, "python", getattr(value, "py_func", value))
+        self.digest.update(type(value).__name__.encode())
         if isinstance(value, types.FunctionType):
-            if id(value) not in seen:
-                seen.add(id(value))
-                add_code(value.__code__, value.__globals__)
-                for cell in value.__closure__ or ():
-                    add(cell.cell_contents)
-                add(value.__defaults__)
+            self._add_function(value, depth)
         elif isinstance(value, types.ModuleType):
-            digest.update(f"{value.__name__} {getattr(value, '__version__', '')}".encode())
+            self.digest.update(f"{value.__name__} {getattr(value, '__version__', '')}".encode())
             file = getattr(value, "__file__", None)
             if not hasattr(value, "__version__") and file and file.endswith(".py"):
                 with open(file, "rb") as stream:  # a user's own module: its helpers may change
-                    digest.update(stream.read())
-        elif isinstance(value, np.ndarray):
-            digest.update(repr((value.dtype.str, value.shape)).encode() + value.tobytes())
-        elif isinstance(value, (bool, int, float, complex, str, bytes, type(None), type(...), np.generic)):
-            digest.update(repr(value).encode())
+                    self.digest.update(stream.read())
+        elif isinstance(value, np.ndarray) and not value.dtype.hasobject:
+            self.digest.update(repr((value.dtype.str, value.shape)).encode() + value.tobytes())
+        elif isinstance(value, _NUMBERS_AND_TEXTS):
+            self.digest.update(repr(value).encode())
         elif isinstance(value, (tuple, list)):
-            digest.update(str(len(value)).encode())
+            self.digest.update(str(len(value)).encode())
             for item in value:
-                add(item)
+                self._add(item, depth)
         elif isinstance(value, frozenset):
-            add(tuple(sorted(value, key=repr)))
+            self._add(tuple(sorted(value, key=repr)), depth)
         elif isinstance(value, (types.BuiltinFunctionType, np.ufunc, type)):
-            digest.update(getattr(value, "__qualname__", value.__name__).encode())
+            self.digest.update(getattr(value, "__qualname__", value.__name__).encode())
         else:
-            raise ValueError(
-                "a model function is written with def or lambda, and uses numbers, arrays and functions alone, "
-                f"got {value!r} of type {type(value).__name__}; keep its numbers in parameters=, "
-                "or in names around a function: def make(k): def force(q, u, t, p): ..."
-            )
+            self._add_object(value, depth + 1)
 
-    add(function)
-    return digest.hexdigest()[:16]
+    def _add_function(self, value: types.FunctionType, depth: int) -> None:
+        if id(value) not in self._seen:
+            self._seen.add(id(value))
+            self._add_code(value.__code__, value.__globals__, depth)
+            for cell in value.__closure__ or ():
+                self._add(cell.cell_contents, depth)
+            self._add(value.__defaults__, depth)
+
+    def _add_object(self, value: Any, depth: int) -> None:
+        """An object with a life of its own: what it is made of now."""
+        self.objects = True
+        if id(value) in self._seen or depth > DEEPEST:
+            return
+        self._seen.add(id(value))
+        kind = type(value)
+        self.digest.update(f"{kind.__module__}.{kind.__qualname__}".encode())
+        parts: list[Any]
+        if isinstance(value, functools.partial):
+            parts = [value.func, value.args, *sorted(value.keywords.items())]
+        elif isinstance(value, types.MethodType):
+            parts = [value.__func__, value.__self__]
+        elif isinstance(value, (dict, set)):
+            parts = sorted(value.items() if isinstance(value, dict) else value, key=repr)
+        else:
+            slots = [name for base in kind.__mro__ for name in getattr(base, "__slots__", ()) if hasattr(value, name)]
+            code = next((base.__dict__["__call__"] for base in kind.__mro__ if "__call__" in base.__dict__), None)
+            parts = [code, *sorted(getattr(value, "__dict__", {}).items())]
+            parts += [(name, getattr(value, name)) for name in slots]
+            if len(parts) == 1:
+                with contextlib.suppress(Exception):  # one that cannot be written down is known by its type
+                    self.digest.update(pickle.dumps(value))
+        for part in parts:
+            self._add(part if not isinstance(part, types.WrapperDescriptorType) else None, depth)

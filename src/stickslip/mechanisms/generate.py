@@ -13,9 +13,10 @@ import linecache
 import re
 import sys
 import threading
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -42,7 +43,7 @@ STACK_LIMIT = 12  # contacts; beyond, the arrays of the LCP go to the heap
 NEED_DRIFT = ("smooth",)  # templates on acceleration level
 _BEGIN, _END = "# -- model: begin\n", "# -- model: end\n"
 _JOINING = threading.Lock()
-_MODULES: WeakKeyDictionary[System, dict[Any, ModuleType]] = WeakKeyDictionary()
+_MODULES: WeakKeyDictionary[System, dict[Any, Any]] = WeakKeyDictionary()
 """Modules of the systems that are in use, by template, solver and options."""
 _TEMPLATES = Path(__file__).parent / "templates"
 _STEPPER = (
@@ -171,15 +172,52 @@ def compiled_module(system: System, template: str, solver: str, options: Mapping
     """
     modules = _MODULES.setdefault(system, {})
     key = (template, solver, *sorted((options or {}).items()))
-    made = modules.get(key)
+    made: Any = modules.get(key)
     if made is None or sys.modules.get(made.__name__) is not made:
         text = module_source(system, template, solver, options)
         made = modules[key] = import_generated(system, text, f"{template}_{solver}")
     return made
 
 
-def import_generated(system: System, source: str, kind: str) -> ModuleType:
-    """Execute generated text as a module with a name of its own; `kind` makes the name readable."""
+def module_or_plain(system: System, template: str, solver: str) -> Any:
+    """The generated module of a system, as plain Python where a user's function is no kernel; that is told once."""
+    modules, key = _MODULES.setdefault(system, {}), (template, solver, "plain")
+    if key in modules:
+        return modules[key]
+    try:
+        return compiled_module(system, template, solver)
+    except NotKernels as reason:
+        told = f"{reason} It runs as plain Python, some hundred times slower; {WHAT_HELPS}"
+        warnings.warn(told, RuntimeWarning, stacklevel=_outside())
+    text = module_source(system, template, solver)
+    modules[key] = PlainModule(import_generated(system, text, f"{template}_{solver}_plain", kernels=False))
+    return modules[key]
+
+
+class PlainModule:
+    """The functions of a generated module, run as plain Python."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._module, name)
+        return found.py_func if isinstance(found, Kernel) else found
+
+
+def _outside() -> int:
+    """Frames between the caller of this function and the first one outside the package, for `warnings.warn`."""
+    frame, count = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("stickslip."):
+        frame, count = frame.f_back, count + 1
+    return count
+
+
+def import_generated(system: System, source: str, kind: str, kernels: bool = True) -> ModuleType:
+    """Execute generated text as a module with a name of its own; `kind` makes the name readable.
+
+    kernels : functions of users are made kernels, and checked; False: the module is to run as plain Python.
+    """
     digest = hashlib.sha256(source.encode()).hexdigest()[:20]
     word = re.sub(r"\W+", "_", system.name)[:40]
     name = f"stickslip_generated_{word}_{kind.replace('-', '_')}_{digest}"
@@ -189,13 +227,13 @@ def import_generated(system: System, source: str, kind: str) -> ModuleType:
     module = ModuleType(name)
     module.__file__ = str(path)
     for key, function in system.inject.items():
-        module.__dict__[key] = Kernel(getattr(function, "python", getattr(function, "py_func", function)), inline=True)
+        module.__dict__[key] = Kernel(_written(system, key, function), inline=True) if kernels else function
     sys.modules[name] = module
     try:
         with _JOINING:
             tree = parsed(source)
         exec(compile(tree, str(path), "exec"), module.__dict__)
-        if system.inject:
+        if system.inject and kernels:
             _require_kernels(system, module)
     except BaseException:
         del sys.modules[name]
@@ -203,8 +241,23 @@ def import_generated(system: System, source: str, kind: str) -> ModuleType:
     return module
 
 
+WHAT_HELPS = "docs/kernels.md says what a kernel may do."
+
+
 class NotKernels(ValueError):
     """A function that a user wrote is outside the kernel language."""
+
+
+def _written(system: System, key: str, function: Any) -> Callable[..., Any]:
+    """A user's function as it is written; raises for an object that is called."""
+    found: Any = getattr(function, "python", getattr(function, "py_func", function))
+    if not isinstance(found, FunctionType):
+        raise NotKernels(
+            f"{key.removeprefix('user_')} of system {system.name!r} is an object of type {type(found).__name__}, not a "
+            "function: write it with def or lambda, and its numbers in parameters= or in names around it, as in "
+            "def make(k): def force(q, u, t, p): ..."
+        )
+    return found
 
 
 def _require_kernels(system: System, module: ModuleType) -> None:

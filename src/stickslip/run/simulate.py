@@ -21,7 +21,7 @@ from stickslip.jit.sources import sources_hash
 from stickslip.laws import ImpactLaw, Newton, law_from
 from stickslip.laws.compiled import has_kernel
 from stickslip.mechanisms.engines import Compiled, MechanismEngine, Reference
-from stickslip.mechanisms.generate import NotKernels
+from stickslip.mechanisms.generate import WHAT_HELPS, NotKernels
 from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_penetration, penetration_tolerance
 from stickslip.mechanisms.steppers.adaptive import Adaptive, AdaptiveEngine
 from stickslip.mechanisms.steppers.moreau_midpoint import consistent_velocities, start_on_constraints
@@ -229,7 +229,10 @@ def _engine(
     if isinstance(stepper, EventDriven):
         if wanted == "reference":
             raise ValueError("the event-driven integrator has no reference engine; use engine='auto' or 'compiled'.")
-        return EventEngine(system, stepper, solver, law or Newton(), t_end)
+        try:
+            return EventEngine(system, stepper, solver, law or Newton(), t_end, kernels_alone=wanted == "compiled")
+        except NotKernels as reason:
+            raise ValueError(f"{reason} {WHAT_HELPS[:-1]}; engine='auto' runs it as plain Python.") from None
     if isinstance(stepper, Adaptive):
         inner = _engine(system, stepper.stepper, solver, wanted, go_on, law, t_end, steps)
         assert isinstance(inner, (Compiled, Reference))
@@ -258,9 +261,7 @@ def _engine(
         return Compiled.build(system, stepper, solver, go_on, law)
     except NotKernels as reason:
         if wanted == "compiled":
-            raise ValueError(
-                f"{reason} docs/kernels.md says what a kernel may do; or use engine='reference'."
-            ) from None
-        slower = "engine='reference' runs it, some hundred times slower; docs/kernels.md says what a kernel may do."
-        warnings.warn(f"{reason} {slower}", RuntimeWarning, stacklevel=4)
+            raise ValueError(f"{reason} {WHAT_HELPS[:-1]}; or use engine='reference'.") from None
+        slower = "engine='reference' runs it, some hundred times slower;"
+        warnings.warn(f"{reason} {slower} {WHAT_HELPS}", RuntimeWarning, stacklevel=4)
         return Reference(system, stepper, solver, go_on, law)

@@ -50,7 +50,7 @@ def test_error_and_work_of_the_impact_oscillator(runs: int, rtol: float, error: 
 
 
 def test_a_fixed_step_has_a_hundred_times_the_error_for_more_work() -> None:
-    fixed = ss.simulate(impact_oscillator(), [1.0], [0.0], dt=2e-3, t_end=10.0, every=5000, engine="reference")
+    fixed = ss.simulate(impact_oscillator(), [1.0], [0.0], dt=2e-3, t_end=10.0, every=5000)
     error = max(abs(fixed.q[-1, 0] - EXACT_X), abs(fixed.u[-1, 0] - EXACT_U))
     assert 9e-4 < error < 3e-2  # with 5000 force evaluations; the adaptive rule: 9e-6 with 1634
 
