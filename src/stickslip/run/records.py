@@ -163,11 +163,8 @@ class Store:
             if before.get(name) != value:
                 shown = f": {before.get(name)!r}, now {value!r}" if len(repr(value)) < 120 else ""
                 raise ValueError(
-                    f"the run in {visible(self.out)} cannot go on, because its {name} was another one{shown}; start it as "
-                    ""
-                    ""
-                    "it "
-                    "was, or give another file."
+                    f"the run in {visible(self.out)} cannot go on, because its {name} was another one{shown}; "
+                    "start it as it was, or give another file."
                 )
 
     def _read_back(self) -> None:
