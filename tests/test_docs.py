@@ -136,6 +136,19 @@ def test_files_that_the_documentation_names_exist() -> None:
     assert rooms <= set(named)
 
 
+def test_promises_name_tests_that_exist() -> None:
+    """Tests that pages name by file and function are there, and every line of the tables of reliability.md has one."""
+    named = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
+    for page in PAGES:
+        for file, name in named.findall(page.read_text(encoding="utf-8")):
+            assert f"\ndef {name}(" in (ROOT / file).read_text(encoding="utf-8"), f"{page.name}: {file}::{name}"
+    text = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
+    for head in ("| broken | how | times | lost | test |", "| fault | then | now | test |"):
+        rows = text.split(f"{head}\n", 1)[1].split("\n\n", 1)[0].splitlines()[1:]
+        assert len(rows) > 30
+        assert [row[:60] for row in rows if not named.search(row.rsplit(" | ", 1)[1])] == []
+
+
 def test_a_block_that_fails_is_seen(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("words\n\n```python\nx = 1\n```\n\n```python\nassert x == 2\n```\n")

@@ -158,3 +158,26 @@ def test_links_in_friction_problems(name, tmp_path, monkeypatch):
         _replaced(name, _link)(file)
     with pytest.raises(ValueError, match=r"link|must lie in the file itself"):
         ss.read_friction_problem("problem.hdf5")
+
+
+def test_no_name_of_a_file_reaches_a_terminal_raw(tmp_path):
+    """Messages name files, and a traceback shows them: what would move a cursor is escaped."""
+    name = "x\x1b]0;y\x07.nc"
+    (tmp_path / name).write_bytes(b"junk")
+    ball = ss.library.bouncing_ball()
+    run = ball.simulate(dt=1e-2, t_end=0.05, engine="reference")
+    calls = [
+        lambda: ss.load(tmp_path / name),
+        lambda: ss.load(tmp_path / f"no {name}"),
+        lambda: ss.load_ensemble(tmp_path / name),
+        lambda: run.save(tmp_path / name, overwrite=True),
+        lambda: run.save(tmp_path / name / "a.nc"),
+        *(
+            lambda o=options: ball.simulate(dt=1e-2, t_end=0.05, engine="reference", out=tmp_path / name, **o)
+            for options in ({}, {"resume": True}, {"overwrite": True})
+        ),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match=r"\\x1b\]0;y\\x07") as error:
+            call()
+        assert "\x1b" not in str(error.value) and "\x07" not in str(error.value)

@@ -130,6 +130,16 @@ def test_a_y_that_overflows_is_no_solution():
     assert not only.solved and "overflow" in only.status
 
 
+def test_terms_that_overflow_and_cancel_are_no_solution():
+    # The terms of the second row are 2.6e327 and cancel but for their rounding, 3e311: no double holds y.
+    A = np.array(
+        [[2.663164345700686e-138, -2.4327819019093904e-264], [-1.6971640657561223e190, 3.2089599929070085e258]]
+    )
+    b = np.array([-0.404604674672088, 0.5020306530755844])
+    for method in ("auto", "lemke", "newton", "enumerate"):
+        assert not ss.solve_lcp(A, b, method).solved
+
+
 def test_a_product_that_vanishes_is_no_zero():
     # y_2 = -1e-200 x_1 with x_1 = 1e-200 is negative, though the product is 0 in floating-point numbers.
     A, b = np.array([[1.0, 0.0], [-1e-200, 0.0]]), np.array([-1e-200, 0.0])

@@ -24,6 +24,7 @@ from stickslip.interrupts import uninterrupted
 from stickslip.io import digests
 from stickslip.io.disk import file_path, open_binary, reading, replacing, sync_folder, writing
 from stickslip.io.file_under_way import require_replaceable
+from stickslip.io.printable import visible
 from stickslip.io.texts import NotLoadable, create_labels, one_line, text, write_attribute
 from stickslip.trajectory import STATE_NAMES
 
@@ -170,7 +171,9 @@ def _new_file(path: Path, sizes: Mapping[str, int], notes: Mapping[str, Any]) ->
             digests.seal(file)
         sync_folder(target.parent)
     except OSError as error:
-        raise OSError(f"{path} could not be written: {error}; what was computed is kept, --resume goes on.") from error
+        raise OSError(
+            f"{visible(path)} could not be written: {error}; what was computed is kept, --resume goes on."
+        ) from error
 
 
 def _create(
@@ -261,7 +264,9 @@ def load_ensemble(path: str | Path) -> Ensemble:
         with open_binary(target) as content:  # says so if there is no regular file, or it may not be read
             pass
         if fingerprint_of(target) is None:
-            raise NotLoadable(f"{target} is not an ensemble of ours; load_ensemble reads what `stickslip sweep` wrote.")
+            raise NotLoadable(
+                f"{visible(target)} is not an ensemble of ours; load_ensemble reads what `stickslip sweep` wrote."
+            )
         with open_binary(target) as content, reading(content) as file:
             digested = digests.verify(file)
         result = Ensemble(xr.open_dataset(target, engine="h5netcdf"))

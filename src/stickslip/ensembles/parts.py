@@ -22,6 +22,7 @@ import numpy as np
 from stickslip.ensembles.store import Chunk, Values, chunks_of
 from stickslip.io import digests
 from stickslip.io.disk import DRAFT, lock, open_binary, open_regular, read_regular, replacing
+from stickslip.io.printable import visible
 
 _HEADER = "sweep.json"
 
@@ -62,7 +63,8 @@ class InFolder:
         header = read_header(folder)
         if header.get("fingerprint") != fingerprint or header.get("size") != size:
             raise ValueError(
-                f"{folder} holds another ensemble: what varies, what is observed, the step or the version differ; "
+                f"{visible(folder)} holds another ensemble: what varies, what is observed, the step or the version "
+                "differ; "
                 "repeat that ensemble's options, or give another --out."
             )
         return cls(folder, size, int(header["chunk"]), header, _claimed(folder))
@@ -133,7 +135,7 @@ def _claimed(folder: Path) -> int:
 
 
 def _taken(folder: Path) -> ValueError:
-    return ValueError(f"{folder} is being written by another process; wait for it, or give another --out.")
+    return ValueError(f"{visible(folder)} is being written by another process; wait for it, or give another --out.")
 
 
 def _header_digest(header: dict[str, Any]) -> str:
@@ -149,7 +151,9 @@ def read_header(folder: Path) -> dict[str, Any]:
             raise ValueError("the digest differs")
         return header
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        raise ValueError(f"{folder} is no unfinished ensemble of ours; remove it, or give another --out.") from None
+        raise ValueError(
+            f"{visible(folder)} is no unfinished ensemble of ours; remove it, or give another --out."
+        ) from None
 
 
 def discard_folder(folder: Path) -> None:

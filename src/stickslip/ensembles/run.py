@@ -22,6 +22,7 @@ from stickslip.ensembles.request import Request, prepare
 from stickslip.ensembles.result import Ensemble
 from stickslip.ensembles.store import ChunkStore, InMemory
 from stickslip.interrupts import opened, poll, uninterrupted
+from stickslip.io.printable import visible
 from stickslip.laws import ImpactLaw
 from stickslip.mechanisms.steppers.stepper import Stepper
 from stickslip.run.progress import progress_bar
@@ -181,7 +182,8 @@ def _check_size(request: Request, out: Path | None) -> None:
         return
     if out.parent.is_dir() and 2 * size * each > shutil.disk_usage(out.parent).free:
         raise ValueError(
-            f"{size:.4g} members with {each} bytes each do not fit onto the disk of {out.parent}; vary less, observe "
+            f"{size:.4g} members with {each} bytes each do not fit onto the disk of {visible(out.parent)}; vary "
+            "less, observe "
             "less, or choose another folder."
         )
 
@@ -203,7 +205,8 @@ def _is_there(out: Path, fingerprint: str) -> bool:
         return False
     if fingerprint_of(out) != fingerprint:
         raise ValueError(
-            f"{out} is of another ensemble: what varies, what is observed, the step, the device or the version differ; "
+            f"{visible(out)} is of another ensemble: what varies, what is observed, the step, the device or the "
+            "version differ; "
             "repeat that ensemble's options, or give another --out."
         )
     return True
@@ -234,7 +237,8 @@ def _store(
     require_free(out, overwrite)
     if begun(folder) and not overwrite:
         raise ValueError(
-            f"{folder} holds an unfinished ensemble; --resume (resume=True) goes on with it, --overwrite begins anew."
+            f"{visible(folder)} holds an unfinished ensemble; --resume (resume=True) goes on with it, --overwrite "
+            "begins anew."
         )
     return InFolder.begin(folder, size, members, fingerprint)
 

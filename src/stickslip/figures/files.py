@@ -3,14 +3,16 @@
 import tempfile
 from pathlib import Path
 
+from stickslip.io.printable import visible
+
 
 def require_writable(option: str, path: Path) -> None:
     """Raise ValueError unless the file can be written; `option` names the option that gave `path`, for the message."""
     if path.is_dir():
-        raise ValueError(f"{option} must name a file, and {path} is a folder.")
+        raise ValueError(f"{option} must name a file, and {visible(path)} is a folder.")
     if not path.parent.is_dir():
-        raise ValueError(f"{option} {path}: the folder {path.parent} does not exist.")
-    require_writable_folder(f"{option} {path}: the folder {path.parent}", path.parent)
+        raise ValueError(f"{option} {visible(path)}: the folder {visible(path.parent)} does not exist.")
+    require_writable_folder(f"{option} {visible(path)}: the folder {visible(path.parent)}", path.parent)
 
 
 def require_writable_folder(what: str, folder: Path) -> None:
@@ -40,7 +42,7 @@ def refuse_foreign(option: str, path: Path) -> None:
     from stickslip.figures import style
 
     if path.exists() and not style.is_ours(path):
-        raise ValueError(f"{option} {path} exists and was not drawn by stickslip: it is never replaced.")
+        raise ValueError(f"{option} {visible(path)} exists and was not drawn by stickslip: it is never replaced.")
 
 
 def require_page(option: str, path: Path) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.io.disk import member
+from stickslip.io.printable import visible
 
 GROUP = "digest"
 SIZE = 16
@@ -156,7 +157,8 @@ def check_blocks(what: str, found: np.ndarray, written: np.ndarray) -> None:
 def warn_of_none(path: Any) -> None:
     """Say that a file cannot be checked."""
     warnings.warn(
-        f"{path} carries no digests, so that not every damage would be noticed: it was written by an earlier version "
+        f"{visible(path)} carries no digests, so that not every damage would be noticed: it was written by an "
+        "earlier version "
         "or by another program; saving it again adds them.",
         UserWarning,
         stacklevel=4,

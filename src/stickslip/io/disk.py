@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from stickslip.interrupts import undoing
+from stickslip.io.printable import visible
 
 
 def sync_folder(folder: Path) -> None:
@@ -72,7 +73,7 @@ def open_regular(path: str | Path, flags: int = os.O_RDONLY) -> int:
 def _require_regular(path: str | Path, mode: int) -> None:
     if not stat.S_ISREG(mode):
         kind = next((words for test, words in _KINDS if test(mode)), "no regular file")
-        raise NotRegular(f"{path} is {kind}; give the name of a regular file.")
+        raise NotRegular(f"{visible(path)} is {kind}; give the name of a regular file.")
 
 
 def open_binary(path: str | Path) -> io.BufferedReader:
@@ -203,7 +204,7 @@ def write_error(path: Path, cause: BaseException, kept: str = "nothing was repla
     named = str(cause) if type(cause) is OSError else f"{type(cause).__name__}: {cause}"
     reason = os.strerror(number) if number else named
     helps = "; free some space, or choose another folder" if number in (errno.ENOSPC, errno.EDQUOT) else ""
-    error = OSError(f"{path} could not be written: {reason}; {kept}{helps}.")
+    error = OSError(f"{visible(path)} could not be written: {reason}; {kept}{helps}.")
     error.errno = number
     return error
 

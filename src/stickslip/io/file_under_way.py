@@ -28,6 +28,7 @@ from stickslip.io.disk import (
     write_error,
 )
 from stickslip.io.load import is_trajectory
+from stickslip.io.printable import visible
 
 FOREIGN_ENDINGS = (
     *(".csv", ".json", ".txt", ".md", ".toml", ".yaml", ".mat", ".npy", ".npz", ".pkl", ".pickle", ".parquet"),
@@ -109,7 +110,7 @@ class FileUnderWay:
         if not source.exists():
             return False
         if not is_trajectory(source):
-            raise ValueError(f"{source} is not a readable trajectory, so no run can go on from it; remove it.")
+            raise ValueError(f"{visible(source)} is not a readable trajectory, so no run can go on from it; remove it.")
         try:
             descriptor = open_regular(source, os.O_RDWR)
         except OSError as error:
@@ -211,11 +212,14 @@ def _drop_unfinished(path: Path, part: Path, overwrite: bool) -> None:
             raise _taken(path, part)
         if not overwrite:
             raise ValueError(
-                f"{part} is what a run left that was cut short; go on with it (resume=True, --resume), or drop it "
+                f"{visible(part)} is what a run left that was cut short; go on with it (resume=True, --resume), or "
+                "drop it "
                 "(overwrite=True, --overwrite)."
             )
         if not is_trajectory(part):
-            raise ValueError(f"{part} exists and is not a readable trajectory, so it is never replaced; remove it.")
+            raise ValueError(
+                f"{visible(part)} exists and is not a readable trajectory, so it is never replaced; remove it."
+            )
         part.unlink()
         journal_of(part).unlink(missing_ok=True)
     finally:
@@ -223,25 +227,36 @@ def _drop_unfinished(path: Path, part: Path, overwrite: bool) -> None:
 
 
 def _taken(path: Path, part: Path) -> ValueError:
-    return ValueError(f"{path} is being written by another process (see {part}); wait for it, or give another name.")
+    return ValueError(
+        f"{visible(path)} is being written by another process (see {visible(part)}); wait for it, or give another name."
+    )
 
 
 def require_replaceable(path: Path, target: Path, overwrite: bool, is_own: Callable[[Path], bool], what: str) -> None:
     """Raise unless `path`, which leads to `target`, may be written; only a file that `is_own` is ever replaced."""
     folder = target.parent
     if not folder.is_dir():
-        raise ValueError(f"{path} must lie in a folder that exists, and there is none at {folder}; create it first.")
+        raise ValueError(
+            f"{visible(path)} must lie in a folder that exists, and there is none at {visible(folder)}; create it "
+            "first."
+        )
     if target.is_dir():
-        raise ValueError(f"{path} is a folder; give the name of a file in it.")
+        raise ValueError(f"{visible(path)} is a folder; give the name of a file in it.")
     if target.exists():
         if not is_own(target):
             raise ValueError(
-                f"{path} exists and is not a readable stickslip {what}, so it is never replaced; "
+                f"{visible(path)} exists and is not a readable stickslip {what}, so it is never replaced; "
                 f"give another name, or remove it yourself."
             )
         if not overwrite:
-            raise ValueError(f"{path} exists; give overwrite=True (--overwrite) to replace it, or another name.")
+            raise ValueError(
+                f"{visible(path)} exists; give overwrite=True (--overwrite) to replace it, or another name."
+            )
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise ValueError(f"{path} must lie in a folder you may write to, and {folder} is not; choose another.")
+        raise ValueError(
+            f"{visible(path)} must lie in a folder you may write to, and {visible(folder)} is not; choose another."
+        )
     if path.suffix.lower() in FOREIGN_ENDINGS:
-        raise ValueError(f"{path} would be a netCDF file: give a name that ends in .nc, got one with {path.suffix!r}.")
+        raise ValueError(
+            f"{visible(path)} would be a netCDF file: give a name that ends in .nc, got one with {path.suffix!r}."
+        )

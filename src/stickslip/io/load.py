@@ -17,6 +17,7 @@ from stickslip._version import __version__
 from stickslip.circuits.run import CircuitRun
 from stickslip.io import digests
 from stickslip.io.disk import file_path, member, open_binary, reading, recover
+from stickslip.io.printable import visible
 from stickslip.io.sealing import verify
 from stickslip.io.texts import NotLoadable, mapping, number, one_line, text
 from stickslip.io.trajectory_layout import (
@@ -63,7 +64,7 @@ def load(path: str | Path) -> Any:
             if _stamp(path) == before:
                 return trajectory
         time.sleep(0.02 * attempt)
-    raise ValueError(f"{path} is being written faster than it can be read; try again when the run has ended.")
+    raise ValueError(f"{visible(path)} is being written faster than it can be read; try again when the run has ended.")
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
@@ -82,7 +83,8 @@ def _load(path: Path) -> Trajectory | CircuitRun:
     with one_line(path), open_binary(path) as content:
         if content.read(len(_HDF5)) != _HDF5:
             raise NotLoadable(
-                f"{path} is not a stickslip trajectory, nor any netCDF-4 file; load reads what Trajectory.save wrote."
+                f"{visible(path)} is not a stickslip trajectory, nor any netCDF-4 file; load reads what "
+                "Trajectory.save wrote."
             )
         with reading(content) as file:
             if text(file.attrs.get("stickslip_format", "")) == circuit_files.FORMAT:
@@ -98,12 +100,15 @@ def check_format(path: Path, file: Any) -> None:
     found = text(file.attrs.get("stickslip_format", ""))
     if found != FORMAT:
         what = f"it holds a {found[:60]}" if found else "its attribute stickslip_format is missing"
-        raise NotLoadable(f"{path} is not a stickslip trajectory ({what}); try xarray.open_dataset to look at it.")
+        raise NotLoadable(
+            f"{visible(path)} is not a stickslip trajectory ({what}); try xarray.open_dataset to look at it."
+        )
     version = int(number(file.attrs["stickslip_format_version"]))
     if version > FORMAT_VERSION:
         writer = text(file.attrs.get("stickslip_version", "?"))
         raise NotLoadable(
-            f"{path} has format version {version}, written by stickslip {writer}, and stickslip {__version__} reads "
+            f"{visible(path)} has format version {version}, written by stickslip {writer}, and stickslip "
+            f"{__version__} reads "
             f"versions up to {FORMAT_VERSION}; update stickslip."
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from typing import Any
 
@@ -13,6 +14,11 @@ _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2
 def printable(text: str) -> str:
     """The text with backslash escapes in place of characters that are not visible."""
     return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text)
+
+
+def visible(path: str | os.PathLike[str]) -> str:
+    """A file's name for a message: a name may hold anything, and a traceback shows the message in a terminal."""
+    return printable(os.fspath(path))
 
 
 def first_unprintable(text: str, allowed: str = "") -> str | None:

@@ -25,6 +25,7 @@ from stickslip.io.checkpoint import CHECKPOINT, PACKET, checkpoint_in, packed, u
 from stickslip.io.disk import require_sound_heaps, write_error
 from stickslip.io.file_under_way import FileUnderWay
 from stickslip.io.load import check_format, own_datasets
+from stickslip.io.printable import visible
 from stickslip.io.sealing import header_digest, table_digests, verify
 from stickslip.io.texts import NotLoadable, create_labels, reason_of, write_attribute
 from stickslip.io.trajectory_layout import (
@@ -210,7 +211,7 @@ class StreamWriter:
         `state` is arrays by name, given back by `resumed`; no objects.
         """
         if self._file is None:
-            raise ValueError(f"{self.path} is closed; open a new StreamWriter to write another run.")
+            raise ValueError(f"{visible(self.path)} is closed; open a new StreamWriter to write another run.")
         with uninterrupted(), self._unchanged():
             self._keep_state(state)
             self._write_attributes(
@@ -488,7 +489,7 @@ class StreamWriter:
 
     def _append(self, table: str, block: Mapping[str, ArrayLike]) -> None:
         if self._file is None:
-            raise ValueError(f"{self.path} is closed; open a new StreamWriter to write another run.")
+            raise ValueError(f"{visible(self.path)} is closed; open a new StreamWriter to write another run.")
         arrays = {name: np.asarray(values, dtype=LAYOUT[name].dtype) for name, values in block.items()}
         n = len(np.atleast_1d(arrays[FIRST[table]]))
         for name, array in arrays.items():
@@ -543,7 +544,7 @@ class StreamWriter:
 
     def _finish(self, run: Trajectory) -> Path:
         if self._file is None:
-            raise ValueError(f"{self.path} is closed already.")
+            raise ValueError(f"{visible(self.path)} is closed already.")
         with uninterrupted(), self._unchanged():
             try:
                 self._trim()

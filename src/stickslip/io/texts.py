@@ -16,6 +16,7 @@ import h5py
 import numpy as np
 
 from stickslip.io.disk import NotRegular
+from stickslip.io.printable import visible
 
 
 def create_labels(netcdf: Any, name: str, labels: list[str], along: tuple[str, ...]) -> None:
@@ -71,12 +72,12 @@ def one_line(path: Path) -> Iterator[None]:
     except (NotLoadable, NotRegular) as error:
         raise ValueError(str(error)) from None
     except FileNotFoundError:
-        raise ValueError(f"{path} does not exist; check the name and the folder.") from None
+        raise ValueError(f"{visible(path)} does not exist; check the name and the folder.") from None
     except PermissionError:
-        raise ValueError(f"{path} may not be read by you; ask for the permission to read it.") from None
+        raise ValueError(f"{visible(path)} may not be read by you; ask for the permission to read it.") from None
     except Exception as error:  # whatever a damaged file makes HDF5, NumPy or xarray raise
         raise ValueError(
-            f"{path} is damaged and cannot be loaded ({reason_of(error)}); use a copy, or run again."
+            f"{visible(path)} is damaged and cannot be loaded ({reason_of(error)}); use a copy, or run again."
         ) from error
 
 

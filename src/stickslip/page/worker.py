@@ -123,7 +123,7 @@ def _tidy() -> None:
 
 
 def _memory() -> tuple[int, int]:
-    """Memory in bytes that this process has for itself, now and at most; where Linux does not tell, twice its largest."""
+    """Memory in bytes that this process has for itself, now and at most; both its largest where Linux does not tell."""
     with contextlib.suppress(OSError, KeyError):
         lines = Path("/proc/self/smaps_rollup").read_text(encoding="ascii").splitlines()
         own = sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Private_"))

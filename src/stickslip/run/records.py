@@ -20,6 +20,7 @@ from stickslip.checks import Array
 from stickslip.cost import available_memory, in_bytes, require_disk
 from stickslip.engine import Block, Measured, Seen
 from stickslip.interrupts import poll
+from stickslip.io.printable import visible
 from stickslip.mechanisms.system import CONTACT
 from stickslip.trajectory import IMPACT_COLUMNS, OPEN, OTHER, Certificate, Energies, EventTable, ImpactTable, Trajectory
 
@@ -140,14 +141,18 @@ class Store:
             self.last_state, self.unfinished = kept["last_state"].copy(), kept["unfinished"].copy()
             self.deepest, self.wall_before = float(kept["deepest"]), float(about["wall"])
             if run.state.step > run.steps:
-                raise ValueError(f"the run in {self.out} is at t = {run.state.t:.9g} s already; give a later t_end.")
+                raise ValueError(
+                    f"the run in {visible(self.out)} is at t = {run.state.t:.9g} s already; give a later t_end."
+                )
             ended = ", its end: nothing was left to do" if run.state.step == run.steps else ""
             self.resumed = f"from t = {run.state.t:.9g} s{ended}"
             self._read_back()
             self.writer.take_over()
         except (KeyError, TypeError) as problem:
             self.writer.release()
-            raise ValueError(f"the checkpoint in {self.out} is not one of this version ({problem}).") from problem
+            raise ValueError(
+                f"the checkpoint in {visible(self.out)} is not one of this version ({problem})."
+            ) from problem
         except BaseException:
             self.writer.release()
             raise
@@ -158,8 +163,8 @@ class Store:
             if before.get(name) != value:
                 shown = f": {before.get(name)!r}, now {value!r}" if len(repr(value)) < 120 else ""
                 raise ValueError(
-                    f"the run in {self.out} cannot go on, because its {name} was another one{shown}; start it as it "
-                    "was, or give another file."
+                    f"the run in {visible(self.out)} cannot go on, because its {name} was another one{shown}; "
+                    "start it as it was, or give another file."
                 )
 
     def _read_back(self) -> None:
@@ -354,10 +359,10 @@ class Store:
             self.parts.append((*self.last[:3], self.dropped[None], *self.last[4:]))
         plain = status
         if self.stride > 1:
-            where = "" if self.out is None else f", all records are in {self.out}"
+            where = "" if self.out is None else f", all records are in {visible(self.out)}"
             status += f"; thinned to every {self.stride * self.every} steps in memory{where}"
         if self.events_dropped:
-            status += f"; the later impacts are only in {self.out}"
+            status += f"; the later impacts are only in {visible(self.out)}"
         events = np.concatenate(self.events) if self.events else self._no_events()
         trajectory = replace(
             self._trajectory(self._joined(), events),
