@@ -134,3 +134,25 @@ def test_scenes_know_what_does_work() -> None:
     scene.add_force(box, (1.0, 0.0, 0.0))
     assert quiet.simulate(dt=1e-2, t_end=0.02).certificate.forced == 0
     assert scene.simulate(dt=1e-2, t_end=0.02).certificate.forced == FORCES
+
+
+def heap(tol):
+    """Sixteen boxes that fall into a bin."""
+    scene = ss.Scene()
+    for normal in ((0, 0, 1), (1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0)):
+        at = -0.14 * np.array(normal) * (0.0 if normal[2] else 1.0)
+        scene.add_static(ss.HalfSpace(normal), position=at, friction=0.5)
+    for i in range(16):
+        place = (-0.07 + 0.13 * (i % 2), -0.07 + 0.13 * (i // 2 % 2), 0.05 + 0.09 * (i // 4))
+        scene.add_body(ss.Box((0.1, 0.08, 0.06)), density=1000.0, position=place, velocity=(0.3, -0.2, 0), friction=0.5)
+    return scene.simulate(dt=1e-3, t_end=0.3, tol=tol).certificate
+
+
+def test_sticking_contacts_that_creep_are_told():
+    """Steps that are solved roughly let contacts slide that should stick; the bound has that, and the line tells."""
+    rough, exact = heap(1e-2), heap(1e-6)
+    assert exact.max_creep < 1e-7 and "creep" not in str(exact)
+    assert rough.max_creep > 1e-6
+    assert f"creep of sticking contacts at most {rough.max_creep:.1e} m" in str(rough)
+    assert any(entry.name == "creep of sticking contacts" for entry in rough.entries())
+    assert rough.to_dict()["max_creep"] == rough.max_creep

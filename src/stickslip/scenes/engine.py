@@ -327,6 +327,7 @@ class SceneEngine(Engine):
             "restitution_left_out": int(self.counts[step.PLASTIC]),
             "contacts_left_out": int(self.counts[step.HELD]),
             "max_integration_gain": float(self.book.numbers[step.RULE_GAIN]),
+            "max_creep": float(self.book.numbers[step.CREEP]),
             "forced": int(self.by_hand[0]),
         }
 

@@ -14,10 +14,11 @@ from stickslip.scenes.islands.problem import contact_velocity, world_impulse
 from stickslip.scenes.islands.rolling import resists, turn_in_world, turn_work
 from stickslip.scenes.islands.slips import gap_beyond
 from stickslip.scenes.layout import MOVING, Active, Bodies, Book, Contacts, Geoms, Options
-from stickslip.scenes.parts import ACTIVE, LAST_SPEED, POINTS, Diary, Records
+from stickslip.scenes.parts import ACTIVE, CREEP, CREEP_SPEED, LAST_SPEED, POINTS, Diary, Records
 from stickslip.scenes.rotation import times, to_world, world_matrix
 
 OPEN, STICK, SLIP, IMPACT, CLOSED = 0, 1, 2, 4, 5  # as in stickslip.trajectory
+INSIDE = 1.0 - 1e-6  # of the bound of friction: less than that sticks
 
 
 @kernel
@@ -132,6 +133,8 @@ def note_contact(
         # points that carry next to nothing lie on the edge of their cone: the velocity tells, not the impulse
         slip = math.sqrt((u1 + active.bias[i, 1]) ** 2 + ((u2 + active.bias[i, 2]) ** 2 if dim == 3 else 0.0))
         state = SLIP if slip > 1e-8 * speed else STICK
+        if math.sqrt(r[1] * r[1] + t2 * t2) < INSIDE * active.mu[i] * r[0]:  # the law says that it sticks
+            book.numbers[CREEP_SPEED] = max(book.numbers[CREEP_SPEED], slip)
     note_bodies(book, diary.channel, a, b, state, (r[0], tangential), t_end)
     more = 0.0
     if resists(active, i):
@@ -174,12 +177,13 @@ def note_contacts(
     numbers[MAX_PENETRATION] = max(numbers[MAX_PENETRATION], depth)
     speed_now = fall + largest_speed(active, counts[ACTIVE])
     noise = options.tol * max(speed_now, numbers[LAST_SPEED])
-    numbers[LAST_SPEED] = speed_now
+    numbers[LAST_SPEED], numbers[CREEP_SPEED] = speed_now, 0.0
     if options.law > 0:
         work += note_blows(contacts, counts[POINTS], options.dim, diary, t_end)
     for i in range(counts[ACTIVE]):
         if active.r[i, 0] > 0.0:
             work += note_contact(bodies, contacts, active, i, options, diary, (fall, noise), t_end)
+    numbers[CREEP] += options.dt * numbers[CREEP_SPEED]
     return work
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from stickslip.codes import BOOK_SIZE
 from stickslip.scenes.layout import Active, Bodies, Book, Contacts, Geoms, Materials, Options, Pairs, Room, Shapes
 
-MAX_CONTACTS, LAST_SPEED, RULE_GAIN = range(BOOK_SIZE, BOOK_SIZE + 3)
+BOOK_IN_ALL = BOOK_SIZE + 5
+MAX_CONTACTS, LAST_SPEED, RULE_GAIN, CREEP, CREEP_SPEED = range(BOOK_SIZE, BOOK_IN_ALL)
 """Numbers of the book that a Lagrangian system does not write down."""
 PAIRS_OLD, SIDE, POINTS, ACTIVE, ROWS, ISLANDS, AFRESH, CANDIDATES, PLASTIC, HELD, RESTLESS, COUNTS = range(12)
 """Counters that a scene keeps between calls: pairs in memory, which side is new, contact points, ..."""

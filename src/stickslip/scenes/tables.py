@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.codes import BOOK_SIZE
 from stickslip.engine import EVENT_COLUMNS
 from stickslip.laws.friction import FrictionLaw
 from stickslip.scenes import layout
@@ -15,6 +14,7 @@ from stickslip.scenes.bodies import Body, Material
 from stickslip.scenes.islands.joint_rows import DAMPING, LENGTH, NUMBERS, SPRING, STIFFNESS
 from stickslip.scenes.joints import KINDS as JOINT_KINDS
 from stickslip.scenes.joints import Joint
+from stickslip.scenes.parts import BOOK_IN_ALL
 from stickslip.scenes.restitution import curve_of
 from stickslip.scenes.scene import Scene
 from stickslip.scenes.shapes import KINDS, Piece, quaternion_product, rotation_matrix, turn_from_z
@@ -359,7 +359,7 @@ def pair_room(n: int) -> layout.Pairs:
 def book_room(channels: int, points: int, events: int) -> layout.Book:
     """An empty book."""
     return layout.Book(
-        np.zeros(BOOK_SIZE + 3), np.zeros((channels, 2)), np.zeros(channels, np.int8), np.full(channels, np.inf),
+        np.zeros(BOOK_IN_ALL), np.zeros((channels, 2)), np.zeros(channels, np.int8), np.full(channels, np.inf),
         np.zeros(points, np.bool_), np.zeros((events, EVENT_COLUMNS + 1)), np.zeros(1, np.int64),
     )  # fmt: skip
 

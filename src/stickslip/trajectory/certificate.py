@@ -15,6 +15,8 @@ FORCES, MOTORS = 1, 2
 """What does work beside contacts and potentials: see `Certificate.forced`."""
 USUAL_TOLERANCE = 1e-10
 """Tolerance of a step's residual unless a run asks for another one."""
+CREEP = 1e-6
+"""Creep of sticking contacts [m] up to which the words of a certificate leave it out."""
 _ROUNDING = 1e-12
 """Share of the energy in play below which an energy gain is rounding, and is called none in words."""
 _STEPS, _WORK = "by the steps", "work of applied forces and steps"  # names of entries of a certificate
@@ -64,6 +66,8 @@ class Certificate:
     max_constraint_error : largest |g| of a constraint g(q, t) = 0 at the end of a step, in the unit of its equation.
     max_constraint_rate : largest |a . u + b| of a constraint at the end of a step, in the unit of its equation per
         second; 0 for a stepper on position level, whose velocities are differences of positions.
+    max_creep : a bound on how far a contact of a scene that sticks by the law, its friction inside the bound, has slid
+        all the same [m]: the fastest slip of such contacts in a step times dt, summed up over the run.
     max_integration_gain : largest energy that the joints of a scene, which do no work, put in during one step [J]: an
         error of the time-stepping rule, that a smaller dt makes smaller.
     """
@@ -84,6 +88,7 @@ class Certificate:
     restitution_left_out: int = 0
     contacts_left_out: int = 0
     max_integration_gain: float = 0.0
+    max_creep: float = 0.0
     max_constraint_error: float = 0.0
     max_constraint_rate: float = 0.0
     constrained: int = 0
@@ -165,6 +170,14 @@ class Certificate:
                     "largest joint error",
                     f"{self.max_joint_error:.1e} m",
                     "Farthest that the parts of a joint were apart",
+                )
+            )
+        if self.max_creep > CREEP:
+            rows.append(
+                (
+                    "creep of sticking contacts",
+                    f"at most {self.max_creep:.1e} m",
+                    "Fastest slip of contacts that stick, in each step, times dt, over the whole run",
                 )
             )
         if self.constrained:

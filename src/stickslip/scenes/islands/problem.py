@@ -6,9 +6,11 @@ g_M + dt u_N,free <= 0.  It then asks for
     u_N >= -g_M / dt    while g_M > 0: the bodies meet exactly at the next midpoint (midpoints leapfrog),
     u_N >= -eps_N u_N,A where the velocity before closes the contact by itself, g_M + dt u_N,A <= 0: Newton's law,
 
-whichever is larger, and u_N >= 0 where all points of a pair have g_M <= slop.  Points whose gaps differ from the least
-of their pair by no more than slop count as having that.  (Of each point by itself, the points of two faces would ask
-for velocities that contradict one another by slop / dt, which no solution can meet.)  But it is
+whichever is larger, and u_N >= 0 where all points of a pair have g_M <= slop.  Of a pair that carried load g_M counts
+less slop: rounding that adds up to slop, far from the origin, would else be taken back in one step, and hands let go.
+Points whose gaps differ from the least of their pair by no more than slop count as having that.  (Of each point by
+itself, the points of two faces would ask for velocities that contradict one another by slop / dt, which no solution can
+meet.)  But it is
 u_N >= -eps_N u_N,A where a point is closed and opens by itself, before and without impulses: held at zero while its
 neighbours bounce, it would gain energy.  For floors f, u = u_A + G Lambda and 0 <= u - f perp Lambda >= 0 without
 friction, the kinetic energy changes by Lambda . (u + u_A) / 2.  With one eps and d = f + eps u_A this is
@@ -187,6 +189,17 @@ def gaps_of_pair(contacts: Contacts, c: int, count: int) -> tuple[float, float]:
 
 
 @kernel
+def carries(contacts: Contacts, c: int, count: int) -> bool:
+    """Whether a point of the pair whose points begin at number c carried an impulse in the step before."""
+    k, found = c, False
+    while k < count and (k == c or same_pair(contacts, k - 1, k)):
+        p = contacts.impulse[k]
+        found = found or p[0] != 0.0 or p[1] != 0.0 or p[2] != 0.0
+        k += 1
+    return found
+
+
+@kernel
 def set_arms(contacts: Contacts, c: int, bodies: Bodies, a: int, b: int, active: Active, n: int) -> None:
     """Arms of active contact n, the point c of the bodies a and b."""
     # The impulse acts midway between the surfaces, so that two free bodies keep their angular momentum; on a body
@@ -252,11 +265,12 @@ def activate(
     Under a law of `blows` contacts have no restitution here: it has been taken into account before.
     """
     dt, dim, n = options.dt, options.dim, ZERO
-    least, widest = 0.0, 0.0
+    least, widest, kept = 0.0, 0.0, 0.0
     for c in range(count):
         a, b, gap = contacts.a[c], contacts.b[c], contacts.gap[c]
         if c == 0 or not same_pair(contacts, c - 1, c):
             least, widest = gaps_of_pair(contacts, c, count)
+            kept = options.slop if carries(contacts, c, count) else 0.0
         if not options.predictive and gap > 0.0:
             continue
         active.contact[n] = c
@@ -298,7 +312,7 @@ def activate(
             u0, v0 = u0 + gap_beyond(vel, geoms, contacts, active, n, -dt), v0 + more
         if options.predictive:
             near = least if gap - least <= slop else gap
-            floor, reach = (0.0, slop) if widest <= slop else (-max(near, 0.0) / dt, 0.0)
+            floor, reach = (0.0, slop) if widest <= slop else (-max(near - kept, 0.0) / dt, 0.0)
             active.impact[n] = u0 < 0.0 and near + dt * u0 <= reach
             if active.impact[n]:
                 floor = max(floor, -eps_N * u0)
