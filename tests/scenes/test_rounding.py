@@ -7,8 +7,8 @@ import stickslip as ss
 from stickslip.engine import Block
 from stickslip.run.scene_simulate import prepare_run
 from stickslip.scenes import step
+from stickslip.scenes.islands import trees
 from stickslip.scenes.islands.island import LOAD_ROUNDING
-from stickslip.scenes.islands.trees import ALONE
 
 EXACT = np.longdouble
 
@@ -52,4 +52,4 @@ def violations(scene, dt, steps):
 )
 def test_joint_rows_are_solved_to_the_rounding_of_their_pulls_or_far_below_the_tolerance(links, ratio, away, inertia):
     wrong, pull, speed = violations(chain(links, ratio, away, inertia), 1e-4, 20)
-    assert np.all(wrong <= np.maximum(LOAD_ROUNDING * pull, 1e-10 * ALONE * speed))
+    assert np.all(wrong <= np.maximum(LOAD_ROUNDING * pull, 1e-10 * trees.EXACT * speed))

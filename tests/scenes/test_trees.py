@@ -1,5 +1,7 @@
 """Chains with heavy loads, and contacts that joints hold along their normals."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -168,7 +170,7 @@ def test_jointed_bodies_at_rest_are_taken_as_they_are():
     scene = ss.Scene()
     scene.add_static(ss.HalfSpace((0, 0, 1)), friction=0.5)
     boxes = [scene.add_body(ss.Box((0.2, 0.2, 0.2)), mass=1.0, position=(0.3 * i, 0.013 * i, 0.12)) for i in range(3)]
-    for a, b in zip(boxes, boxes[1:], strict=False):
+    for a, b in itertools.pairwise(boxes):
         scene.add_revolute(a, b, at=0.5 * (a.position + b.position), axis=(0.02, 1, 0))
     run = prepare_run(scene, 1e-3, 0.4, tol=1e-8)
     engine, state, kept, before = run.engine, run.state, 0, np.zeros(0)

@@ -33,6 +33,8 @@ from stickslip.contact.constants import (
     AIM,
     AT_BOUND,
     CALM,
+    FREE_GROWTH,
+    FREE_HALVINGS,
     FREE_SOFTER,
     GROWTH,
     LEAST,
@@ -255,14 +257,15 @@ def try_tree_step(
 ) -> tuple[float, float]:
     """Go along dr and dz, half as far while the error grows too much; returns the new error and the part taken."""
     t, new, trial = 1.0, np.inf, room.trial
-    for _ in range(1 + TREE_HALVINGS):
+    halvings, growth = (FREE_HALVINGS, FREE_GROWTH) if is_free(problem) else (TREE_HALVINGS, GROWTH)
+    for _ in range(1 + halvings):
         for i in range(room.dr.shape[0]):
             for k in range(3):
                 trial.contacts.r[i, k] = motion.contacts.r[i, k] + t * room.dr[i, k]
         for i in range(room.dz.shape[0]):
             trial.z[i] = motion.z[i] + t * room.dz[i]
         new = measure_tree(problem, masses, trial, rules, room, grained)
-        if new <= GROWTH * error:
+        if new <= growth * error:
             break
         t *= 0.5
     copy_tree_motion(trial, motion)
@@ -306,7 +309,7 @@ def newton_tree(
         changed = changed or slips or shifted or alpha != used
         if slow and error > SLOW * before and (not changed or (slips and AIM * error > rules.tol)):
             # the states stay: alpha is what holds up
-            share = max(LESS * share, min(share, LEAST / rules.alpha))
+            share = max(LESS * share, min(share, (TREE_ALPHA if slips else LEAST) / rules.alpha))
             alpha = share * rules.alpha
             changed = slips or alpha != used
             if not changed:
