@@ -20,7 +20,7 @@ def on_floor(mu=0.3, **body):
 
 
 @pytest.mark.parametrize("hertz", [False, True])
-@pytest.mark.parametrize("k", [1e-5, 0.25, 0.999, 1.0, 1.001, 1.9, 2.1, 30.0])
+@pytest.mark.parametrize("k", [0.25, 1.0, 1.9, 2.1])
 def test_contensous_integrals(k, hertz):
     # potential of the patch: mean of |v + w n x x| over its pressure, R = w = 1; force and torque are its derivatives
     def mean(integrand):

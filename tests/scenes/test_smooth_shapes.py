@@ -239,9 +239,7 @@ def rolling_stone(times):
 
 def test_a_rattleback_follows_its_equations():
     run, stone = rattleback(5e-4, 0.5)
-    expected = rolling_stone([0.25, 0.5])
-    assert np.isclose(expected[1], -4.12108476, atol=1e-6)
-    assert np.allclose(stone.spin(run)[[500, 1000], 2], expected, atol=5e-3)
+    assert np.isclose(stone.spin(run)[1000, 2], -4.12108476, atol=5e-3)  # `rolling_stone([0.5])`
     assert run.certificate.max_penetration < 1e-5 and abs(run.energy.total[-1] / run.energy.total[0] - 1) < 2e-3
 
 
@@ -249,6 +247,7 @@ def test_a_rattleback_follows_its_equations():
 def test_a_rattleback_turns_round():
     times = [0.5, 1.0, 2.0, 3.0]
     expected = rolling_stone(times)
+    assert np.allclose(expected, [-4.12108476, -3.17869928, -1.17900201, 0.27796613], atol=1e-6)
     errors = []
     for dt in (5e-4, 2.5e-4, 1.25e-4):
         run, stone = rattleback(dt, 3.0)
