@@ -8,7 +8,8 @@ from scipy.integrate import solve_ivp
 from scipy.spatial import ConvexHull as QuickHull
 
 import stickslip as ss
-from stickslip.scenes import layout
+from stickslip.scenes import layout, tables
+from stickslip.scenes.collision.flat_smooth import form_on_hull
 from stickslip.scenes.collision.smooth import ellipsoids, form_above, nearest
 from stickslip.scenes.shapes import quaternion_product, rotation_matrix
 from stickslip.scenes.smooth_shapes import FORMS
@@ -196,6 +197,51 @@ def test_two_ellipsoids_keep_momentum_in_an_oblique_impact():
     assert np.abs(momentum - momentum[0]).max() < 1e-12 and np.abs(spin - spin[0]).max() < 1e-6
 
 
+@pytest.mark.parametrize("shape", SHAPES[:3], ids=lambda s: type(s).__name__)
+def test_gaps_of_a_box_and_a_curved_form(shape):
+    """The least gap is the distance from the box of many points of the form; points lie between the two."""
+    piece, rng, half = shape.pieces(3)[0], np.random.default_rng(7), np.array([0.3, 0.2, 0.1])
+    scene = ss.Scene()
+    scene.add_static(ss.Box(tuple(2 * half)))
+    scene.add_body(shape, mass=1.0)
+    geoms, shapes = tables.geom_tables(scene, [0] * 3)
+    points, box = surface(shape, 300), pose((0, 0, 0), (1, 0, 0, 0))
+    for _ in range(12):
+        q = rng.normal(size=4)
+        q /= np.linalg.norm(q)
+        x = rng.normal(size=3)
+        x *= rng.uniform(0.35, 0.6) / np.linalg.norm(x)
+        found = layout.records(layout.CORNER, 256)
+        count = form_on_hull.compiled(
+            shapes.hulls, found, geoms.table[0], box, FORMS.index(piece.form), np.array(piece.measure), pose(x, q), 0.3,
+            1.0,
+        )  # fmt: skip
+        outside = np.abs(x + points @ rotation_matrix(q).T) - half
+        distance = np.linalg.norm(np.maximum(outside, 0), axis=1) + np.minimum(outside.max(axis=1), 0)
+        if distance.min() > 0.01:  # apart: nearest points
+            assert -1e-9 < distance.min() - found.gaps[:count].min() < 2e-3
+
+
+def test_cans_on_a_table():
+    for beyond, falls in ((-0.004, False), (0.004, True)):  # of the edge
+        scene = ss.Scene()
+        scene.add_static(ss.Box((1, 1, 0.2)), position=(0, 0, -0.1), friction=0.6)
+        can = scene.add_body(ss.Cylinder(0.04, 0.1), mass=0.4, position=(0.5 + beyond, 0.1, 0.05))
+        egg = scene.add_body(ss.Ellipsoid((0.03, 0.03, 0.05)), mass=0.1, position=(-0.3, 0, 0.05))
+        cone = scene.add_body(ss.Cone(0.05, 0.1), mass=0.2, position=(0, -0.3, 0.025))
+        rolls = scene.add_body(ss.Cylinder(0.04, 0.1), mass=0.4, position=(0, 0.3, 0.04), velocity=(0.3, 0, 0),
+                               orientation=turn(math.pi / 2, (1, 0, 0)))  # fmt: skip
+        let_pass(scene)
+        run = scene.simulate(dt=1e-3, t_end=0.4, threads=2 if falls else 1)
+        assert run.certificate.failed_steps == 0 and run.certificate.max_penetration < 1e-4
+        assert np.diff(run.energy.total).max() < 1e-6
+        assert (can.path(run)[-1, 2] < 0.04) == falls
+        if not falls:
+            assert np.abs(can.path(run)[-1] - can.position).max() < 1e-6
+        assert np.abs(cone.path(run)[-1] - cone.position).max() < 1e-6
+        assert np.isclose(rolls.velocities(run)[-1, 0], 0.2, atol=2e-3) and abs(egg.path(run)[-1, 2] - 0.05) < 0.03
+
+
 def rattleback(dt, t_end):
     """Kane and Levinson's data; spin about the vertical over time."""
     tilt = quaternion_product(turn(math.radians(0.5), (1, 0, 0)), turn(math.radians(0.5), (0, 1, 0)))
@@ -341,9 +387,9 @@ def test_what_shapes_cannot_do_is_refused():
         with pytest.raises(ValueError, match=words):
             wrong()
     scene = ss.Scene()
-    scene.add_static(ss.Box((1, 1, 1)), position=(0, 0, -5), name="table")
+    scene.add_static(ss.Cylinder(1, 1), position=(0, 0, -5), name="table")
     scene.add_body(ss.Cylinder(0.1, 0.2), mass=1, name="can")
-    with pytest.raises(ValueError, match="Cylinder of 'can' cannot touch Box of 'table' yet"):
+    with pytest.raises(ValueError, match="Cylinder of 'table' cannot touch Cylinder of 'can' yet"):
         scene.simulate(dt=1e-3, t_end=1e-2)
     scene.ignore(scene.bodies[1], scene.bodies[2])
     assert scene.simulate(dt=1e-3, t_end=1e-2).complete
