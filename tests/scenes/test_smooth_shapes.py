@@ -8,6 +8,7 @@ from scipy.integrate import solve_ivp
 from scipy.spatial import ConvexHull as QuickHull
 
 import stickslip as ss
+from stickslip.scenario import as_scenario
 from stickslip.scenes import layout, tables
 from stickslip.scenes.collision.flat_smooth import form_on_hull
 from stickslip.scenes.collision.smooth import ellipsoids, form_above, nearest
@@ -205,8 +206,8 @@ def test_gaps_of_a_box_and_a_curved_form(shape):
     scene.add_static(ss.Box(tuple(2 * half)))
     scene.add_body(shape, mass=1.0)
     geoms, shapes = tables.geom_tables(scene, [0] * 3)
-    points, box = surface(shape, 300), pose((0, 0, 0), (1, 0, 0, 0))
-    for _ in range(12):
+    points, box = surface(shape, 150), pose((0, 0, 0), (1, 0, 0, 0))
+    for _ in range(6):
         q = rng.normal(size=4)
         q /= np.linalg.norm(q)
         x = rng.normal(size=3)
@@ -219,7 +220,7 @@ def test_gaps_of_a_box_and_a_curved_form(shape):
         outside = np.abs(x + points @ rotation_matrix(q).T) - half
         distance = np.linalg.norm(np.maximum(outside, 0), axis=1) + np.minimum(outside.max(axis=1), 0)
         if distance.min() > 0.01:  # apart: nearest points
-            assert -1e-9 < distance.min() - found.gaps[:count].min() < 2e-3
+            assert -1e-9 < distance.min() - found.gaps[:count].min() < 4e-3
 
 
 def test_cans_on_a_table():
@@ -374,6 +375,21 @@ def test_rays_meet_curved_forms():
                 a, b, c, d = nearest(FORMS.index(piece.form), np.array(piece.measure), *x)
                 assert abs(d) < 1e-9 and np.allclose(R @ [a, b, c], hit.normal, atol=1e-6)
         assert met > 10
+
+
+def test_curved_forms_are_drawn_and_kept_in_files(tmp_path):
+    scene = ss.Scene(gravity=0.0, name="forms")
+    for k, shape in enumerate((*SHAPES, ss.RoundedBox((0.4, 0.3, 0.2), 0.05), ss.Disc(0.2, 0.01))):
+        scene.add_body(shape, mass=1.0, position=(2.0 * k, 0, 0), rolling=1e-3, patch=1e-3, friction_impact=0.1)
+    scene.add_static(ss.HalfSpace((0, 0, 1), -1.0), surface_velocity=(1, 0, 0))
+    let_pass(scene)
+    run = scene.simulate(dt=1e-2, t_end=0.02)
+    assert run.plot(tmp_path / "forms.png") is not None
+    ss.write_model(as_scenario(scene, 1e-2, None, None), tmp_path / "forms.toml")  # it reads the file back and compares
+    again = ss.read_model(tmp_path / "forms.toml").scenario.scene
+    assert [type(body.shape) for body in again.bodies] == [type(body.shape) for body in scene.bodies]
+    assert [body.material for body in again.bodies] == [body.material for body in scene.bodies]
+    assert np.allclose(again.bodies[-1].velocity, (1, 0, 0))
 
 
 def test_what_shapes_cannot_do_is_refused():

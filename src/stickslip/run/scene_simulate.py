@@ -186,6 +186,8 @@ def _law(scene: Scene, value: Any, rule: str, cone: Any) -> tuple[ImpactLaw, int
     if rule != "predictive" or cone != "circular":
         raise ValueError(f"law {law.name!r} of a scene needs rule='predictive' and cone='circular'.")
     materials = [*(body.material for body in scene.bodies), *scene.pair_laws.values()]
+    if any(isinstance(material.friction, FrictionLaw) for material in materials):
+        raise ValueError(f"friction must be a number under the law {law.name!r}: curves over slip belong to Newton's.")
     if any(material.restitution_tangential for material in materials):
         raise ValueError(f"restitution_tangential must be 0 under the law {law.name!r}: it belongs to Newton's.")
     return law, number
