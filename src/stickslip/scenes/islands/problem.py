@@ -197,7 +197,11 @@ def last_impulse(contacts: Contacts, active: Active, m: int, dim: int) -> None:
         active.r[m, k] = (f0 * p[0] + f1 * p[1] + f2 * p[2]) / (f0 * f0 + f1 * f1 + f2 * f2)
     turned = contacts.turned[active.contact[m]]
     for k in range(3):
-        active.turn[m, k] = frame[3 * k] * turned[0] + frame[3 * k + 1] * turned[1] + frame[3 * k + 2] * turned[2]
+        active.turn[m, k] = 0.0
+        if (
+            active.patch[m] if k == 0 else active.rolling[m]
+        ) > 0.0:  # normals turn: what is left along others is no load
+            active.turn[m, k] = frame[3 * k] * turned[0] + frame[3 * k + 1] * turned[1] + frame[3 * k + 2] * turned[2]
 
 
 @kernel
