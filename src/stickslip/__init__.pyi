@@ -59,6 +59,7 @@ from stickslip.impacts.impact import impact as impact
 from stickslip.io.friction_files import read_friction_problem as read_friction_problem
 from stickslip.io.friction_files import write_friction_problem as write_friction_problem
 from stickslip.io.load import load as load
+from stickslip.io.meshes import read_mesh as read_mesh
 from stickslip.io.models.file import model_from_text as model_from_text
 from stickslip.io.models.file import model_text as model_text
 from stickslip.io.models.file import read_model as read_model

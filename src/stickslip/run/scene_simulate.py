@@ -188,6 +188,8 @@ def _law(scene: Scene, value: Any, rule: str, cone: Any) -> tuple[ImpactLaw, int
     if rule != "predictive" or cone != "circular":
         raise ValueError(f"law {law.name!r} of a scene needs rule='predictive' and cone='circular'.")
     materials = [*(body.material for body in scene.bodies), *scene.pair_laws.values()]
+    if any(isinstance(material.friction, FrictionLaw) for material in materials):
+        raise ValueError(f"friction must be a number under the law {law.name!r}: curves over slip belong to Newton's.")
     if any(material.restitution_tangential for material in materials):
         raise ValueError(f"restitution_tangential must be 0 under the law {law.name!r}: it belongs to Newton's.")
     return law, number
@@ -253,7 +255,7 @@ def _forced(scene: Scene) -> int:
     The work of a torque that is given is booked with the forces, or with the motors where its joint has more rows.
     A rotor gives its energy back, as a motor does.
     """
-    moved = [body for body in scene.bodies if body.kind == "driven"]
+    moved = [body for body in scene.bodies if body.kind != "moving"]  # a static one may carry a belt
     driven = any(body.motion is not None or np.any(body.velocity) or np.any(body.angular_velocity) for body in moved)
     come_and_go = any(np.isfinite(body.life).any() for body in scene.bodies)
     damped = any(spring.damping > 0.0 for spring in scene.springs)

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from stickslip.jit import kernel
-from stickslip.scenes.islands.problem import contact_velocity, restitution_of, side_product
+from stickslip.scenes.islands.problem import approach, restitution_of, side_product
 from stickslip.scenes.layout import MOVING, Active, Bodies, Contacts, Geoms, Materials, Options
 from stickslip.scenes.rotation import times
 from stickslip.scenes.routh import spatial_impact
@@ -53,7 +53,7 @@ def fastest(contacts: Contacts, active: Active, n: int, bodies: Bodies, vel: np.
     chosen, most = -1, 0.0
     for m in range(n):
         c = active.contact[m]
-        u, _, _ = contact_velocity(active, m, bodies, vel, contacts.a[c], contacts.b[c])
+        u, _, _ = approach(active, m, bodies, vel, contacts.a[c], contacts.b[c])
         if u < most and active.gap[m] + options.dt * u <= options.slop and active.mobility[m] > 0.0:
             chosen, most = m, u
     return chosen
@@ -67,7 +67,7 @@ def strike_one(
     """One impact of active contact m: velocities before, free and at the end change; False where it has no end."""
     G, u, Lambda, c = np.empty(9), np.empty(3), np.zeros(3), active.contact[m]
     a, b, f = contacts.a[c], contacts.b[c], active.frame[m]
-    u[0], u[1], u[2] = contact_velocity(active, m, bodies, vel, a, b)
+    u[0], u[1], u[2] = approach(active, m, bodies, vel, a, b)
     local_matrix(bodies, contacts, active, m, G)
     k, j = geoms.material[contacts.pair[c, 0]], geoms.material[contacts.pair[c, 1]]
     e = restitution_of(materials, curves, k, j, -u[0], G[0])
@@ -84,7 +84,7 @@ def strike_one(
     if bodies.kind[b] == MOVING:
         push(bodies, b, active.arm_b[m], x, y, z, vel)
         push(bodies, b, active.arm_b[m], x, y, z, bodies.free)
-    v0, v1, v2 = contact_velocity(active, m, bodies, vel, a, b)
+    v0, v1, v2 = approach(active, m, bodies, vel, a, b)
     hit, prior, after = contacts.hit[c], contacts.prior[c], contacts.after[c]
     if hit[0] == 0.0 and hit[1] == 0.0 and hit[2] == 0.0:
         prior[0], prior[1], prior[2] = u[0], u[1], u[2]
@@ -114,7 +114,7 @@ def impacts_in_sequence(
         if m < 0:
             break
         c = active.contact[m]
-        u, _, _ = contact_velocity(active, m, bodies, vel, contacts.a[c], contacts.b[c])
+        u, _, _ = approach(active, m, bodies, vel, contacts.a[c], contacts.b[c])
         first = max(first, -u)
         if -u <= REST * first:
             break

@@ -10,7 +10,7 @@ import numpy as np
 from stickslip.codes import MAX_PENETRATION
 from stickslip.jit import entry, kernel
 from stickslip.scenes.blows import tangential_size
-from stickslip.scenes.islands.problem import contact_velocity, world_impulse
+from stickslip.scenes.islands.problem import approach, contact_velocity, world_impulse
 from stickslip.scenes.islands.rolling import resists, turn_in_world, turn_work
 from stickslip.scenes.islands.slips import gap_beyond
 from stickslip.scenes.layout import MOVING, Active, Bodies, Book, Contacts, Geoms, Options
@@ -118,7 +118,7 @@ def note_contact(
     """
     dim, book, r, c = options.dim, diary.book, active.r[i], active.contact[i]
     a, b, before = contacts.a[c], contacts.b[c], active.before[i]
-    u0, u1, u2 = contact_velocity(active, i, bodies, bodies.end, a, b)
+    u0, u1, u2 = approach(active, i, bodies, bodies.end, a, b)
     t2 = r[2] if dim == 3 else 0.0
     speed = noise[0] + abs(before[0]) + abs(before[1]) + abs(before[2])
     p = contacts.impulse[c]

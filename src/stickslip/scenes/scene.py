@@ -94,13 +94,18 @@ class Scene:
         friction: Any = None,
         restitution: Any = None,
         restitution_tangential: Any = None,
+        surface_velocity: Any = None,
         name: str | None = None,
         **surface: Unpack[Surface],
     ) -> Body:
-        """Add a body that never moves; position and orientation are those of the shape."""
+        """Add a body that never moves; position and orientation are those of the shape.
+
+        surface_velocity : of a belt that runs over its surface [m/s], world axes: friction carries bodies along.  Its
+            part along a normal does not count, so that faces across the belt are at rest.
+        """
         label = self._label(shape, name)
         material = material_of(friction, restitution, restitution_tangential, surface, self.dim, repr(label))
-        return self._add("static", shape, material, label, position, orientation)
+        return self._add("static", shape, material, label, position, orientation, surface_velocity)
 
     @known_keywords
     def add_driven(

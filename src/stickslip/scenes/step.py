@@ -401,14 +401,15 @@ def solve_free(
 def solve_resisting(island: Island, options: Options, residual: float, scale: float) -> float:
     """Sweep an island whose contacts resist rolling or spinning; returns its residual."""
     end_velocities(island, options.dim)
-    done, most = 0, most_sweeps(island)
+    done, most, still = 0, most_sweeps(island), False
     while done < most and not residual <= SHARPER * options.tol:
         change = sweep(island, options.dim, LOOK)
         done += LOOK
         if enough(change, options, scale):
             residual = measure_island(island, options, scale, SHARPER * options.tol)
-            if change == 0.0:
+            if change == 0.0 and still:  # nothing changes any more, with velocities that were added up anew
                 break
+            still = change == 0.0
     return measure_island(island, options, scale, options.tol)
 
 

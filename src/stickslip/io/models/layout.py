@@ -439,7 +439,7 @@ BODIES = Tagged(
                 "vanishes": Key(Number(infinite=True), "takes part until this time [s]", default=math.inf),
             }
         ),
-        "static": Table(_PLACED),
+        "static": Table({**_PLACED, "surface_velocity": Key(_POINT, "of a belt on its surface [m/s], world axes")}),
         "driven": Table(
             {
                 **_PLACED,

@@ -323,6 +323,8 @@ def _body_of(body: Body) -> dict[str, Any]:
         found["centre_of_mass"] = _numbers(body.centre[:dim])
     found["position"] = _numbers(body.position[:dim])
     found["orientation"] = float(body.angle) if dim == 2 else _numbers(body.orientation)
+    if body.kind == "static" and np.any(body.velocity):
+        found["surface_velocity"] = _numbers(body.velocity[:dim])
     if body.kind != "static":
         found["velocity"] = _numbers(body.velocity[:dim])
         spin = body.angular_velocity

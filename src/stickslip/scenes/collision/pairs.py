@@ -12,6 +12,7 @@ from stickslip.jit import entry
 from stickslip.scenes.collision.capsule import ball_hull, ball_polygon, capsule_hull, capsule_polygon
 from stickslip.scenes.collision.field import ball_field, capsule_on_field, hull_on_field
 from stickslip.scenes.collision.flat import box_above, hull_pair, polygon_pair, shape_plane
+from stickslip.scenes.collision.flat_smooth import form_on_hull
 from stickslip.scenes.collision.round import ball_capsule, ball_plane, balls, capsule_plane, capsules
 from stickslip.scenes.collision.smooth import ball_form, capsule_form, ellipsoids, form_above
 from stickslip.scenes.layout import CAPSULE, FIELD, HULL, PLANE, POLYGON, SMOOTH, SPHERE, ZERO, Geoms, Room, Shapes
@@ -142,6 +143,14 @@ def capsule_smooth(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, mar
 
 
 @entry
+def hull_smooth(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
+    return form_on_hull(
+        shapes.hulls, room, geoms.table[i], room.pose[0], geoms.form[j], geoms.measure[j], room.pose[1],
+        min(geoms.bound[i], geoms.bound[j]), margin,
+    )  # fmt: skip
+
+
+@entry
 def smooth_smooth(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
     return ellipsoids(room, geoms.measure[i], room.pose[0], geoms.measure[j], room.pose[1], margin)
 
@@ -165,6 +174,7 @@ PAIRS = {
     (POLYGON, PLANE): polygon_plane,
     (SPHERE, SMOOTH): sphere_smooth,
     (CAPSULE, SMOOTH): capsule_smooth,
+    (HULL, SMOOTH): hull_smooth,
     (PLANE, SMOOTH): plane_smooth,
     (SMOOTH, SMOOTH): smooth_smooth,
 }
@@ -209,4 +219,4 @@ def _can_touch(p: Piece, q: Piece) -> bool:
     if p.kind == q.kind:
         return p.form == q.form == "ellipsoid"
     curved, other = (p, q) if p.kind == "smooth" else (q, p)
-    return other.kind in ("sphere", "plane") or (other.kind == "capsule" and curved.form != "torus")
+    return other.kind in ("sphere", "plane") or (other.kind in ("capsule", "hull") and curved.form != "torus")

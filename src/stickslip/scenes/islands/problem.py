@@ -44,6 +44,7 @@ from stickslip.scenes.layout import (
     MOVING,
     ROWS_PER_JOINT,
     SMOOTH,
+    STATIC,
     ZERO,
     Active,
     Bodies,
@@ -111,6 +112,35 @@ def contact_velocity(
 
 
 @kernel
+def belt_along(active: Active, i: int, bodies: Bodies, a: int, b: int) -> float:
+    """What belts on static bodies give to the velocity of contact i along its normal, where they do not count [m/s]."""
+    f, total = active.frame[i], 0.0
+    for body, sign in ((a, -1.0), (b, 1.0)):
+        if bodies.kind[body] == STATIC:
+            v = bodies.vel[body]
+            total += sign * (f[0] * v[0] + f[1] * v[1] + f[2] * v[2])
+    return total
+
+
+@kernel
+def approach(
+    active: Active, i: int, bodies: Bodies, vel: np.ndarray, a: int, b: int
+) -> tuple[float, float, float]:  # fmt: skip
+    """Velocity of b relative to a at contact i, in its frame; along the normal without belts."""
+    u0, u1, u2 = contact_velocity(active, i, bodies, vel, a, b)
+    belt = belt_along(active, i, bodies, a, b)
+    return (u0 - belt if belt != 0.0 else u0), u1, u2
+
+
+@kernel
+def take_belt(active: Active, i: int, bodies: Bodies, a: int, b: int) -> None:
+    """Take belts out of what contact i asks for along its normal."""
+    belt = belt_along(active, i, bodies, a, b)
+    if belt != 0.0:
+        active.bias[i, 0] -= belt
+
+
+@kernel
 def world_impulse(active: Active, i: int, dim: int) -> tuple[float, float, float]:
     """Impulse of contact i on body b as a world vector."""
     f, r = active.frame[i], active.r[i]
@@ -169,7 +199,11 @@ def last_impulse(contacts: Contacts, active: Active, m: int, dim: int) -> None:
         active.r[m, k] = (f0 * p[0] + f1 * p[1] + f2 * p[2]) / (f0 * f0 + f1 * f1 + f2 * f2)
     turned = contacts.turned[active.contact[m]]
     for k in range(3):
-        active.turn[m, k] = frame[3 * k] * turned[0] + frame[3 * k + 1] * turned[1] + frame[3 * k + 2] * turned[2]
+        active.turn[m, k] = 0.0
+        if (
+            active.patch[m] if k == 0 else active.rolling[m]
+        ) > 0.0:  # normals turn: what is left along others is no load
+            active.turn[m, k] = frame[3 * k] * turned[0] + frame[3 * k + 1] * turned[1] + frame[3 * k + 2] * turned[2]
 
 
 @kernel
@@ -278,16 +312,16 @@ def activate(
         slop = options.slop if widest <= options.slop else coarse_slop(bodies, a, b, options.slop)
         frame = active.frame[n]
         tangents(contacts.normal[c], dim == 2, frame)
-        v0, _, _ = contact_velocity(active, n, bodies, bodies.free, a, b)
+        v0, _, _ = approach(active, n, bodies, bodies.free, a, b)
         k, m = geoms.material[contacts.pair[c, 0]], geoms.material[contacts.pair[c, 1]]
         bounces = (materials.eps_N[k, m] > 0.0 or materials.curve[k, m] >= 0) and options.law == 0
         if options.predictive and gap > slop and gap + dt * v0 > 0.0 and bounces:
             continue
-        u0, u1, u2 = contact_velocity(active, n, bodies, vel, a, b)
+        u0, u1, u2 = approach(active, n, bodies, vel, a, b)
         mu, axes_of = materials.mu[k, m], materials.axes_of[k, m]
         if axes_of > 0 and dim == 3 and mu > 0.0:
             mu = stretched(bodies.mid[a if axes_of == 1 else b], mu, materials.aspect[k, m], frame)
-            u0, u1, u2 = contact_velocity(active, n, bodies, vel, a, b)
+            u0, u1, u2 = approach(active, n, bodies, vel, a, b)
         before = active.before[n]
         before[0], before[1], before[2] = u0, u1, u2
         bias = active.bias[n]
@@ -320,8 +354,8 @@ def activate(
                 floor = -eps_N * u0
             bias[0] = more - floor
         else:
-            active.impact[n] = u0 < 0.0
-            bias[0] = eps_N * u0
+            active.impact[n], bias[0] = u0 < 0.0, eps_N * u0
+        take_belt(active, n, bodies, a, b)
         struck = active.impact[n] or not options.predictive
         bias[1], bias[2] = (eps_T * u1, eps_T * u2) if struck else (0.0, 0.0)
         active.gap[n] = gap

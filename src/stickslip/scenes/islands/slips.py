@@ -182,9 +182,12 @@ def curved_beyond(
         c = w_B x r_B' - w_A x r_A',
 
     and velocities grow by dt/2 c up to the middle of the way to the next midpoint; that of the gap by n' . u, too.  The
-    normal of a half-space A turns with it: n' = w_A x n, and r_A is taken with the point of B.
+    normal of a half-space A turns with it: n' = w_A x n, and r_A is taken with the point of B.  Beside a polyhedron
+    nothing is added, and the rule is of first order.
     """
     k = active.contact[m]
+    if geoms.kind[contacts.pair[k, 0]] == HULL:  # a corner or a face: which of the two is not known here
+        return 0.0, 0.0, 0.0
     v, w, p, q, n = vel[contacts.a[k]], vel[contacts.b[k]], active.arm_a[m], active.arm_b[m], contacts.normal[k]
     i, j = contacts.pair[k, 0], contacts.pair[k, 1]
     H, K, S = np.zeros(9), np.empty(9), np.empty(9)

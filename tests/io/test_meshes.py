@@ -1,0 +1,82 @@
+"""Meshes of OBJ and STL files as shapes."""
+
+import struct
+
+import numpy as np
+import pytest
+
+import stickslip as ss
+
+CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], float)
+FACES = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
+
+
+def obj(*shifts):
+    """Text of an OBJ file of cubes of edge 2 at some places."""
+    lines = ["# cubes"]
+    for k, shift in enumerate(shifts):
+        lines += [f"o cube{k}", *(f"v {x} {y} {z}" for x, y, z in CORNERS + np.array(shift))]
+        lines += ["f " + " ".join(f"{8 * k + c + 1}//1" for c in face) for face in FACES]
+    return "\n".join(lines)
+
+
+def triangles():
+    return np.array([CORNERS[[face[0], face[k], face[k + 1]]] for face in FACES for k in (1, 2)])
+
+
+def test_a_cube_of_a_file_moves_as_a_box(tmp_path):
+    (tmp_path / "cube.obj").write_text(obj((0, 0, 0)))
+    shape = ss.read_mesh(tmp_path / "cube.obj", scale=0.05)
+    runs = []
+    for each in (shape, ss.Box((0.1, 0.1, 0.1))):
+        scene = ss.Scene()
+        scene.add_static(ss.HalfSpace((0, 0, 1)), friction=0.3)
+        scene.add_body(each, mass=1.0, position=(0, 0, 0.05), velocity=(1, 0, 0))
+        runs.append(scene.simulate(dt=1e-3, t_end=0.1))
+    assert np.allclose(runs[0].q, runs[1].q, atol=1e-12)
+
+
+def test_parts_of_a_file_are_hulls_of_their_own(tmp_path):
+    (tmp_path / "two.obj").write_text(obj((0, 0, 0), (5, 0, 0)))
+    shape = ss.read_mesh(tmp_path / "two.obj")
+    assert isinstance(shape, ss.Compound) and len(shape.parts) == 2
+    assert np.isclose(shape.mass_properties(3).volume, 16.0) and np.allclose(
+        shape.mass_properties(3).centre, (2.5, 0, 0)
+    )
+
+
+def test_stl_as_text_and_as_bytes(tmp_path):
+    words = ["solid cube"]
+    for triangle in triangles():
+        words += [
+            "facet normal 0 0 0",
+            "outer loop",
+            *(f"vertex {x} {y} {z}" for x, y, z in triangle),
+            "endloop",
+            "endfacet",
+        ]
+    (tmp_path / "text.stl").write_text("\n".join([*words, "endsolid cube"]))
+    data = b"\0" * 80 + struct.pack("<I", 12)
+    for triangle in triangles():
+        data += struct.pack("<12fH", 0, 0, 0, *triangle.ravel(), 0)
+    (tmp_path / "bytes.STL").write_bytes(data)
+    for name in ("text.stl", "bytes.STL"):
+        shape = ss.read_mesh(tmp_path / name)
+        assert isinstance(shape, ss.ConvexHull) and np.isclose(shape.mass_properties(3).volume, 8.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("a.txt", b"", "obj or"),
+        ("a.obj", b"v 0 0 0\nv 1 0 0\nf 1 2 3\n", "line 3"),
+        ("a.obj", b"v 0 0 x\n", "line 1"),
+        ("a.obj", b"v 0 0 0\n", "a triangle"),
+        ("a.obj", b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", "part 1"),
+        ("a.stl", b"\0" * 90, "not an STL file"),
+    ],
+)
+def test_a_file_that_is_no_mesh_is_refused_in_one_line(tmp_path, name, content, words):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=words):
+        ss.read_mesh(tmp_path / name)
