@@ -498,6 +498,22 @@ def test_ensemble_members_are_the_runs_of_their_parameters(disc):
         )
 
 
+def test_an_event_driven_run_goes_on_where_it_was_interrupted(disc, tmp_path):
+    def stop(steps):
+        if steps >= 6:
+            raise KeyboardInterrupt
+
+    options = {"stepper": "event-driven", "dt": 0.05, "t_end": 0.6, "out": tmp_path / "run.nc"}
+    start = disc, (0.0, 0.0, 0.05), (1.5, 2.0, 0.0)
+    part = ss.simulate(*start, progress=stop, **options)
+    assert not part.complete
+    whole = ss.simulate(*start, progress=False, **{**options, "out": None})
+    again = ss.simulate(*start, progress=False, resume=True, **options)
+    assert_allclose(again.q, whole.q, atol=1e-9)
+    assert list(again.events()["kind"]) == list(whole.events()["kind"])
+    assert again.certificate.contact_work == pytest.approx(whole.certificate.contact_work, rel=1e-8)
+
+
 def test_a_saved_run_has_both_tangents(disc, tmp_path):
     trajectory = run(disc, u=(0.6, 0.8, 0.0), t_end=0.05)
     trajectory.save(tmp_path / "run.nc")
