@@ -61,6 +61,21 @@ def test_puck_on_an_incline_keeps_speed_plus_downhill_speed(disc, engine):
     assert math.log2(errors[0] / errors[1]) == pytest.approx(1.0, abs=0.1)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("stepper", "order"), [("moreau-midpoint", 2), ("moreau-jean", 2), ("stewart-trinkle", 1), ("paoli-schatzman", 1)]
+)
+def test_positions_converge_where_the_slip_turns(stepper, order):
+    """A ball slides on a turntable; beside the event-driven motion."""
+    ball = ss.library.sliding_ball(turn=5.0, x=0.15, speed_x=0.0, speed_y=0.3)
+    options = {"t_end": 0.2, "progress": False}
+    exact = ball.simulate(stepper="event-driven", dt=0.1, **options).q[-1, :2]
+    ends = [ball.simulate(stepper=stepper, dt=dt, **options).q[-1, :2] for dt in (2e-3, 1e-3, 5e-4)]
+    errors = [np.abs(end - exact).max() for end in ends]
+    assert_allclose(np.log2(errors[:-1]) - np.log2(errors[1:]), order, atol=0.15)
+    assert errors[-1] < 1e-3
+
+
 def test_puck_stops_in_a_straight_line_after_the_time_of_its_speed(disc):
     """|v| falls by mu g, whatever the direction; it rests where v^2 / (2 mu g) says, and stays there."""
     speed, angle = 1.0, 0.7
