@@ -61,6 +61,21 @@ def test_puck_on_an_incline_keeps_speed_plus_downhill_speed(disc, engine):
     assert math.log2(errors[0] / errors[1]) == pytest.approx(1.0, abs=0.1)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("stepper", "order"), [("moreau-midpoint", 2), ("moreau-jean", 2), ("stewart-trinkle", 1), ("paoli-schatzman", 1)]
+)
+def test_positions_converge_where_the_slip_turns(stepper, order):
+    """A ball slides on a turntable; beside the event-driven motion."""
+    ball = ss.library.sliding_ball(turn=5.0, x=0.15, speed_x=0.0, speed_y=0.3)
+    options = {"t_end": 0.2, "progress": False}
+    exact = ball.simulate(stepper="event-driven", dt=0.1, **options).q[-1, :2]
+    ends = [ball.simulate(stepper=stepper, dt=dt, **options).q[-1, :2] for dt in (2e-3, 1e-3, 5e-4)]
+    errors = [np.abs(end - exact).max() for end in ends]
+    assert_allclose(np.log2(errors[:-1]) - np.log2(errors[1:]), order, atol=0.15)
+    assert errors[-1] < 1e-3
+
+
 def test_puck_stops_in_a_straight_line_after_the_time_of_its_speed(disc):
     """|v| falls by mu g, whatever the direction; it rests where v^2 / (2 mu g) says, and stays there."""
     speed, angle = 1.0, 0.7
@@ -86,10 +101,10 @@ def test_puck_on_a_turntable_sticks_up_to_the_speed_of_its_threshold(disc, turn,
 
 def test_ellipse_stops_along_its_axes_by_its_coefficients():
     system = puck(friction=ss.Elliptic(0.5, 0.25))
-    along = run(system, u=(1.0, 0.0, 0.0), dt=1e-3, engine="reference")
-    across = run(system, u=(0.0, 1.0, 0.0), dt=1e-3, engine="reference")
-    assert along.q[-1, 0] == pytest.approx(0.1, rel=1e-3)
-    assert across.q[-1, 1] == pytest.approx(0.2, rel=1e-3)
+    along = run(system, u=(1.0, 0.0, 0.0), dt=5e-3, t_end=0.25, engine="reference")
+    across = run(system, u=(0.0, 1.0, 0.0), dt=5e-3, engine="reference")
+    assert along.q[-1, 0] == pytest.approx(0.1, rel=1e-2)
+    assert across.q[-1, 1] == pytest.approx(0.2, rel=1e-2)
 
 
 def test_ellipse_turns_the_motion_by_maximum_dissipation():
@@ -128,6 +143,7 @@ def test_ball_on_a_turntable_rolls_in_circles_two_sevenths_as_fast():
     assert_allclose((turned[-1] - turned[0]) / 1.0, 2 / 7 * 5.0, rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_coin_with_enough_friction_rolls_as_if_held_by_constraints():
     held = ss.library.rolling_coin().simulate(t_end=0.1, progress=False)
     free = ss.library.sliding_coin().simulate(t_end=0.1, progress=False)
@@ -163,7 +179,13 @@ def test_far_from_the_origin_the_motion_is_the_same(disc):
     assert far.contact_state.tolist() == near.contact_state.tolist()
 
 
-@pytest.mark.parametrize("stepper", ["moreau-midpoint", "moreau-jean", "stewart-trinkle", "paoli-schatzman"])
+@pytest.mark.parametrize(
+    "stepper",
+    [
+        "moreau-midpoint",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("moreau-jean", "stewart-trinkle", "paoli-schatzman")),
+    ],
+)
 def test_engines_agree(disc, stepper):
     params = {"slope": 0.3, "turn": 1.0, "basis": 0.4}
     start = {"q": (0.5, 0.1, 0.02), "u": (0.3, 0.9, 0.0), "params": params, "t_end": 0.15, "stepper": stepper}
@@ -173,6 +195,32 @@ def test_engines_agree(disc, stepper):
     assert kernel.contact_state.tolist() == reference.contact_state.tolist()
     assert kernel.certificate.max_residual < 1e-12
     assert_allclose(kernel.impacts()["tangential_impulse"], reference.impacts()["tangential_impulse"], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "stepper",
+    [
+        "moreau-jean",
+        "stewart-trinkle",
+        "paoli-schatzman",
+        ss.Adaptive(rtol=1e-4, stepper=ss.MoreauMidpoint(lasting=True)),
+    ],
+)
+def test_all_steppers_stop_a_slip_where_it_must_end(disc, stepper):
+    trajectory = run(disc, u=(0.6, 0.8, 0.0), dt=0.01, t_end=0.25, stepper=stepper, engine="reference")
+    assert_allclose(trajectory.q[-1], [0.06, 0.08, 0.0], atol=6e-3)
+    assert trajectory.contact_state[-1].tolist() == [ss.trajectory.STICK] * 2
+
+
+@pytest.mark.slow
+def test_adaptive_ball_on_a_turntable_slides_and_rolls_as_event_driven():
+    ball = ss.library.sliding_ball(turn=5.0, x=0.15, speed_x=0.0, speed_y=0.3)
+    options = {"dt": 0.01, "t_end": 0.5, "progress": False}
+    judge = ball.simulate(stepper="event-driven", **options)
+    trajectory = ball.simulate(stepper=ss.Adaptive(rtol=1e-6), **options)
+    assert_allclose(trajectory.q, judge.q, atol=2e-5)
+    assert int(trajectory.attributes["smooth_steps"]) < 200
+    assert list(judge.events()["kind"]) == ["sticks"]
 
 
 def test_energy_book_closes(disc):
@@ -220,6 +268,7 @@ def test_power_norm_of_two_and_an_own_section_are_the_disc(disc):
         assert_allclose(run(puck(section=section), **start).u, expected, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_sections_compile_and_agree_with_the_reference():
     system = puck(section=Polygon.regular(5))
     start = {"u": (0.3, 0.9, 0.0), "params": {"slope": 0.3}, "t_end": 0.1}
@@ -337,9 +386,9 @@ def test_event_driven_slip_begins_at_its_bound_and_follows_the_force_that_turns(
     )
     exact = walk(system, t_end=0.6)
     assert [*exact.events()["kind"], *exact.events()["time"]] == ["slips", pytest.approx(0.5, abs=1e-9)]
-    errors = [run(system, dt=dt, t_end=0.6, engine="reference").u[-1] - exact.u[-1] for dt in (2e-3, 1e-3)]
-    assert_allclose(errors[0][:2] / errors[1][:2], 2.0, rtol=0.1)
-    assert np.abs(errors[1]).max() < 1e-3
+    errors = [run(system, dt=dt, t_end=0.6, engine="reference").u[-1] - exact.u[-1] for dt in (4e-3, 2e-3)]
+    assert np.linalg.norm(errors[0]) / np.linalg.norm(errors[1]) == pytest.approx(2.0, rel=0.25)
+    assert np.abs(errors[1]).max() < 4e-3
 
 
 def test_event_driven_ball_rolls_after_its_time_and_strikes_with_restitution():
@@ -449,6 +498,7 @@ def test_a_model_file_gives_the_same_system(more):
     assert ss.model_text(again) == ss.model_text(scenario)
 
 
+@pytest.mark.slow
 def test_ensemble_members_are_the_runs_of_their_parameters(disc):
     from stickslip.scenario import Scenario
 
@@ -461,6 +511,22 @@ def test_ensemble_members_are_the_runs_of_their_parameters(disc):
             np.concatenate([found["final_q"][i], found["final_u"][i]]),
             atol=1e-14,
         )
+
+
+def test_an_event_driven_run_goes_on_where_it_was_interrupted(disc, tmp_path):
+    def stop(steps):
+        if steps >= 6:
+            raise KeyboardInterrupt
+
+    options = {"stepper": "event-driven", "dt": 0.05, "t_end": 0.6, "out": tmp_path / "run.nc"}
+    start = disc, (0.0, 0.0, 0.05), (1.5, 2.0, 0.0)
+    part = ss.simulate(*start, progress=stop, **options)
+    assert not part.complete
+    whole = ss.simulate(*start, progress=False, **{**options, "out": None})
+    again = ss.simulate(*start, progress=False, resume=True, **options)
+    assert_allclose(again.q, whole.q, atol=1e-9)
+    assert list(again.events()["kind"]) == list(whole.events()["kind"])
+    assert again.certificate.contact_work == pytest.approx(whole.certificate.contact_work, rel=1e-8)
 
 
 def test_a_saved_run_has_both_tangents(disc, tmp_path):

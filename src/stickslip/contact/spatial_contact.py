@@ -241,7 +241,17 @@ def power_turn(
     """
     c = math.cos(angle)
     s = math.sin(angle)
-    s1, s2 = power_point(c, s, p)
+    if p > 2.0:  # the angle is that of the point: near the axes its direction says nothing about it
+        norm = power_norm(c, s, p)
+        s1 = c / norm
+        s2 = s / norm
+        c = math.copysign(abs(s1) ** (p - 1.0), s1)
+        s = math.copysign(abs(s2) ** (p - 1.0), s2)
+        norm = math.sqrt(c * c + s * s)
+        c /= norm
+        s /= norm
+    else:
+        s1, s2 = power_point(c, s, p)
     slope = D[0, 0] + D[0, 1] * s1 + D[0, 2] * s2
     x1 = slope * q1 - q0 * (D[1, 0] + D[1, 1] * s1 + D[1, 2] * s2)
     x2 = slope * q2 - q0 * (D[2, 0] + D[2, 1] * s1 + D[2, 2] * s2)

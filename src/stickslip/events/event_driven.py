@@ -162,6 +162,8 @@ class EventEngine(MechanismEngine):
     chooses_steps: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        self.work = 0.0  # of the contacts up to the last record [J]
+        self.earlier: list[tuple[float, int, int]] = []  # events before a run went on
         if len(self.system.spatial):
             require_known(self.system)
             self.kernel: Any = None
@@ -201,6 +203,7 @@ class EventEngine(MechanismEngine):
             )
             if self.kernel is None and memory.step > 0:
                 _go_on_with(self.motion.book, memory)
+                self.work, self.motion.happened = self.motion.book.work, list(self.earlier)
             self.arcs = self.motion.arcs()
             self.arc: Arc | None = None
             self.totals = np.zeros((self.system.n_contacts, 2))  # impulses up to the last record
@@ -209,7 +212,14 @@ class EventEngine(MechanismEngine):
         return self.motion
 
     def arrays(self, memory: Memory) -> dict[str, np.ndarray]:
-        """The state, and what the present arc began with; only the state before the first arc."""
+        """The state, and what the present arc began with; only the state before the first arc.
+
+        With two tangents the state and the events so far: a walk may begin at any record.
+        """
+        if self.kernel is None:
+            seen = self.earlier if self.motion is None else self.motion.happened
+            rows = [row for row in seen if row[0] <= memory.t]
+            return {**memory.arrays(), "engine happened": np.array(rows).reshape(-1, 3)}
         if self.motion is None or self.motion.kept is None:
             return memory.arrays()
         happened = np.array(self.motion.happened[: self.motion.kept.happened]).reshape(-1, 3)
@@ -220,7 +230,9 @@ class EventEngine(MechanismEngine):
         """Go back to the state that `arrays` returned; the arc under way then is computed again."""
         self.motion = None  # an exception may have ended its walk
         kept = {name.removeprefix("engine "): x for name, x in arrays.items() if name.startswith("engine ")}
-        if kept:
+        if kept and self.kernel is None:
+            self.earlier = [(t, int(kind), int(k)) for t, kind, k in kept["happened"].tolist()]
+        elif kept:
             self._start(memory).go_back(Kept.from_arrays(kept))
             self.totals, self.struck = kept["totals"].copy(), kept["struck"].astype(bool)
             assert self.motion is not None
@@ -263,6 +275,7 @@ class EventEngine(MechanismEngine):
         f, n = self.system.n_dof, self.system.n_contacts
         memory.q[:], memory.u[:] = y[:f], y[f : 2 * f]
         totals = y[2 * f : 2 * f + 2 * n].reshape(2, n).T
+        self.work = float(y[-1])
         memory.impulse_sum[:] = totals - self.totals
         block.state[block.records] = np.where(self.struck, IMPACT, arc.mode.states())
         self.struck[:] = False
@@ -279,7 +292,8 @@ class EventEngine(MechanismEngine):
         memory.book[codes.MAX_RESIDUAL] = book.residual
         memory.book[codes.MAX_ENERGY_GAIN] = book.gain
         memory.book[codes.GAIN_STEP] = (book.gain_time - memory.t0) / memory.dt
-        memory.book[codes.CONTACT_WORK] = book.work
+        # with two tangents a run goes on from a record, else from the end of an arc
+        memory.book[codes.CONTACT_WORK] = self.work if self.kernel is None else book.work
         memory.book[codes.MAX_LCP_SIZE] = book.lcp_size
         memory.book[codes.PROJECTION_ENERGY] = book.projection_energy
         memory.book[codes.PROJECTIONS] = book.projections

@@ -25,7 +25,14 @@ import numpy as np
 
 from stickslip.checks import Array
 from stickslip.contact.sections import section_row
-from stickslip.contact.spatial_contact import POLYGON, POWER, power_point, section_gauge, spatial_contact
+from stickslip.contact.spatial_contact import (
+    POLYGON,
+    POWER,
+    friction_defect,
+    power_point,
+    section_gauge,
+    spatial_contact,
+)
 from stickslip.events.book import EventBook, MotionError
 from stickslip.events.modes import ROUND_OFF, onto_contacts
 from stickslip.impacts.impact import impact_at
@@ -665,6 +672,11 @@ class SpaceMotion:
             if k == forced or self.slides[k] or not (self.spatial[k] and mu[k] > 0.0) or forces[k, 0] <= 0.0:
                 continue
             slide = np.array([W_T[row] @ du + zeta[row, 1] for row in (k, k + 1)])
+            laws = forces[k, 0], forces[k, 1], forces[k + 1, 1], mu[k], mu[k + 1]
+            beside = friction_defect(self.sections[k], *map(float, laws), *slide.tolist())
+            terms = size[k] + float((np.abs(W_T[[k, k + 1]]) @ np.abs(du)).max()) + float(np.abs(zeta[k]).max())
+            terms += float(W_N[k] @ V_N[:, k]) * forces[k, 0]
+            self.book.residual = max(self.book.residual, max(beside, abs(rise)) / max(terms, 1e-300))
             if np.linalg.norm(slide) > 1e-9 * (scale * float(np.abs(W_T[k]).max()) + float(np.abs(zeta[k]).max())):
                 along[k] = slide / np.linalg.norm(slide)
         return forces[:, 0], stays, along

@@ -16,7 +16,7 @@ from stickslip.contact.planar import PlanarSolver
 from stickslip.engine import Block, Measured, Memory
 from stickslip.mechanisms.engines import DONE, EVENTS_FULL, UNSOLVED, Compiled, MechanismEngine, Reference
 from stickslip.mechanisms.inertia import Contradiction, Inertia, onto_equations
-from stickslip.mechanisms.steppers.contact_problem import roundings
+from stickslip.mechanisms.steppers.contact_problem import roundings, spatial_rows, with_tangents
 from stickslip.mechanisms.steppers.moreau_midpoint import MoreauMidpoint
 from stickslip.mechanisms.system import CONTACT, System
 
@@ -400,7 +400,12 @@ class AdaptiveEngine(MechanismEngine):
             return np.zeros((len(closed), 2), bool)
         _, W_T, w_hat = system.geometry(memory.q, t, memory.p)
         zeta_T = system.drift(memory.q, memory.u, t, memory.p)[:, 1]
-        return np.column_stack([closed, closed & (np.abs(W_T @ memory.u + w_hat[:, 1]) <= h * np.abs(zeta_T))])
+        slides = np.abs(W_T @ memory.u + w_hat[:, 1]) - h * np.abs(zeta_T) > 0.0
+        for k in system.spatial:  # both tangents together
+            gamma = W_T[k : k + 2] @ memory.u + w_hat[k : k + 2, 1]
+            slides[k : k + 2] = np.linalg.norm(gamma) > h * np.linalg.norm(zeta_T[k : k + 2])
+        kinds = np.array(system.contact_kinds, dtype=int)
+        return np.column_stack([closed, with_tangents(kinds, closed) & ~slides])
 
     def _half_a_turn(self, q: Array, u: Array, t: float, p: Array, h: float, turning: np.ndarray) -> Array | float:
         """What u has at (t, q) within a run in substeps h beyond velocities at which `turning` contacts have gamma = 0.
@@ -445,8 +450,13 @@ class AdaptiveEngine(MechanismEngine):
         Load and margin of the friction cone are carried on from the midpoints of the last two substeps.
         """
         mu, _, _, threshold = self.system.laws_at(*place, p)
-        N, T = impulses[-2:, :, 0], impulses[-2:, :, 1]
-        margin = mu * N + threshold * (H / len(impulses)) - np.abs(T)
+        N, T = impulses[-2:, :, 0], np.abs(impulses[-2:, :, 1])
+        space = spatial_rows(self.system, np.arange(self.system.n_contacts))
+        if space is not None:  # of two tangents, their share of the bound; in the row of the contact
+            for i in range(len(N)):
+                T[i, space.first] = space.shares(mu, N[i], impulses[-2:][i, :, 1]) * mu[space.first] * N[i, space.first]
+                T[i, space.second] = 0.0
+        margin = mu * N + threshold * (H / len(impulses)) - T
         load_at_end, margin_at_end = (1.5 * x[1] - 0.5 * x[0] for x in (N, margin))
         loaded = (N > 0.0).all(axis=0)
         return bool(np.any(loaded & (load_at_end <= 0.0)) or np.any((mode == codes.STICK) & (margin_at_end < 0.0)))
