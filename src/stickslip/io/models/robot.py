@@ -21,7 +21,7 @@ from stickslip.scenes.given import LEAST_PRINCIPAL
 from stickslip.scenes.shapes import IDENTITY, MassProperties
 
 MOST_LINKS = 1000
-CARRIER = 1e-4
+CARRIER = 1e-5
 """Mass of a link that carries nothing but joints, as a share of the mass that hangs on it."""
 SELF_COLLISION = ("apart", "all", "none")
 BASE = ("auto", "fixed", "free")
