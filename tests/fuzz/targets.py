@@ -34,7 +34,7 @@ from stickslip.io.stream import save
 from stickslip.page import service as page_service
 from stickslip.page.server import Handler, Server
 from stickslip.page.service import Service
-from tests.io.models.robots import MJCF, URDF
+from tests.io.models.robots import MJCF, SDF, URDF
 
 SECONDS = 2.0  # of the processor; what takes a second on an idle machine
 
@@ -335,7 +335,7 @@ TARGETS = {
     ),
     "robots": Target(
         read_robot,
-        _texts([MJCF, URDF]),
+        _texts([MJCF, URDF, SDF]),
         _words(
             '<body> </body> <!-- --> &lt; &x; <!DOCTYPE <![CDATA[ ]]> type="ball" size="" <joint/> <geom/> <default>'
         ),

@@ -1,5 +1,8 @@
 """Environments: Gymnasium's own checks, one motion and many alike, bad actions, and a search that learns."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -79,5 +82,11 @@ def test_searches_learn_to_walk_and_to_push():
     start = np.zeros((2, 7))
     start[0, 6] = 0.2
     spread = np.array([[0.0] * 7, [2.0, 1.0, 0.5, 2.0, 0.5, 0.1, 0.02]])
-    box = sg.random_search(gymnasium.vector.SyncVectorEnv([sg.PushBox] * 16), 8, start=start, spread=spread)
-    assert box.returns[-1] > box.returns[0] + 20.0
+    box = sg.random_search(gymnasium.vector.SyncVectorEnv([sg.PushBox] * 12), 4, start=start, spread=spread)
+    assert box.returns[-1] > 1.5 * box.returns[0]
+
+
+def test_the_example_of_the_documentation_runs():
+    text = (Path(__file__).parents[2] / "docs" / "robots.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```text\n(import gymnasium.*?)^```", text, re.MULTILINE | re.DOTALL)
+    exec(compile(block, "docs/robots.md", "exec"), {})

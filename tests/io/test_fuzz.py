@@ -28,7 +28,7 @@ from tests.fuzz.targets import (
     read_robot,
     trajectory_bytes,
 )
-from tests.io.models.robots import MJCF, URDF
+from tests.io.models.robots import MJCF, SDF, URDF
 
 ROOT = Path(__file__).parent.parent.parent
 FEW = settings(max_examples=60, suppress_health_check=list(HealthCheck))
@@ -118,14 +118,14 @@ def test_every_key_has_a_line(text):
 
 
 @FEW
-@given(edited([MJCF, URDF]))
+@given(edited([MJCF, URDF, SDF]))
 def test_changed_robot_files(text):
     read_robot(text.encode("utf-8", "surrogatepass"))
 
 
 @pytest.mark.slow
 @settings(max_examples=5_000, suppress_health_check=list(HealthCheck))
-@given(edited([MJCF, URDF]))
+@given(edited([MJCF, URDF, SDF]))
 def test_many_changed_robot_files(text):
     read_robot(text.encode("utf-8", "surrogatepass"))
 

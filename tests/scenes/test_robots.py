@@ -32,6 +32,23 @@ def test_gravity_efforts_carry_what_hangs_on_a_joint():
     assert np.abs(sim.u).max() < 1e-9
 
 
+def test_the_energy_of_rotors_is_part_of_the_kinetic_energy():
+    """An arm that falls with rotors at its hinges keeps its energy, and the certificate books no work."""
+    scene = ss.Scene(dim=3)
+    upper = scene.add_body(ss.Box((1.0, 0.1, 0.1)), mass=2.0, position=(0.5, 0, 0), name="upper")
+    scene.add_revolute(None, upper, (0, 0, 0), (0, 1, 0), armature=0.5, name="shoulder")
+    sim = ss.Simulator(scene, dt=1e-3, every=50)
+    sim.step(400)
+    turn = sim.joint("shoulder").speed
+    kinetic, potential = sim.energy
+    about = 2.0 * (1.0 + 0.01) / 12.0 + 2.0 * 0.25
+    assert kinetic == pytest.approx(0.5 * (about + 0.5) * turn**2, rel=1e-5)  # joints hold at midpoints
+    assert kinetic + potential == pytest.approx(0.0, abs=1e-4 * kinetic)
+    run = sim.trajectory()
+    assert run.energy.kinetic[-1] == pytest.approx(kinetic, rel=1e-12)
+    assert abs(run.certificate.contact_work) < 1e-12 and not run.certificate.doubts()
+
+
 def test_a_loop_has_no_gravity_effort_of_one_joint():
     scene = arm()
     names = {body.name: body for body in scene.bodies}

@@ -253,12 +253,11 @@ def _forced(scene: Scene) -> int:
     """What does work beside contacts, gravity and springs: see `Certificate.forced`.
 
     The work of a torque that is given is booked with the forces, or with the motors where its joint has more rows.
-    A rotor gives its energy back, as a motor does.
     """
     moved = [body for body in scene.bodies if body.kind != "moving"]  # a static one may carry a belt
     driven = any(body.motion is not None or np.any(body.velocity) or np.any(body.angular_velocity) for body in moved)
     come_and_go = any(np.isfinite(body.life).any() for body in scene.bodies)
     damped = any(spring.damping > 0.0 for spring in scene.springs)
     turned = any(joint.torque != 0.0 for joint in scene.joints)
-    motors = turned or any(joint.motor.effort > 0.0 or joint.armature > 0.0 for joint in scene.joints)
+    motors = turned or any(joint.motor.effort > 0.0 for joint in scene.joints)
     return FORCES * bool(scene.forces or driven or come_and_go or damped or turned) + MOTORS * motors

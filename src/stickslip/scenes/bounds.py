@@ -22,6 +22,7 @@ from stickslip.codes import LARGEST
 from stickslip.mechanisms.bounds import FACTOR, ROUNDING
 from stickslip.scenes import layout, step
 from stickslip.scenes import tables as tables
+from stickslip.scenes.notes import rotor_energy
 
 if TYPE_CHECKING:
     from stickslip.scenes.engine import SceneEngine
@@ -64,6 +65,8 @@ class SceneBounds:
         bodies.alive[:] = True
         g = self.engine.options.gravity
         kinetic, _ = step.energies(bodies, self.engine.springs, g)
+        if self.engine.joints is not None:
+            kinetic += rotor_energy(self.engine.joints, bodies)
         mortal = i[np.isfinite(bodies.life[i]).any(axis=1)]
         brought = np.abs(bodies.mass[mortal] * (bodies.pose[mortal, :3] @ g)).sum()
         f, torque = bodies.wrench[i, :3], bodies.wrench[i, 3:]

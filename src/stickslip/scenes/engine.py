@@ -50,6 +50,7 @@ from stickslip.scenes.islands.small import (
     near_answers,
 )
 from stickslip.scenes.islands.trees import solve_joined_again
+from stickslip.scenes.notes import rotor_energy
 from stickslip.scenes.parts import Diary, Island, Problems, Records, Search, Span, Touching, World
 from stickslip.scenes.scene import Scene
 from stickslip.scenes.start import appearances, check_appearing
@@ -870,7 +871,9 @@ class SceneEngine(Engine):
             bodies.pose[i], bodies.vel[i] = q.reshape(-1, 7), u.reshape(-1, 6)
         middle = max(t, self.t0 + self.options.dt) - 0.5 * self.options.dt  # of the step before, at t0 of the first one
         bodies.alive[:] = (bodies.life[:, 0] <= middle) & (middle < bodies.life[:, 1])
-        return step.energies(bodies, self.springs, self.options.gravity)
+        kinetic, potential = step.energies(bodies, self.springs, self.options.gravity)
+        rotors = 0.0 if self.joints is None else rotor_energy(self.joints, bodies)
+        return kinetic + rotors, potential
 
     def state(self) -> tuple[np.ndarray, np.ndarray]:
         """q and u as they are recorded."""

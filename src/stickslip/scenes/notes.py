@@ -10,12 +10,13 @@ import numpy as np
 from stickslip.codes import MAX_PENETRATION
 from stickslip.jit import entry, kernel
 from stickslip.scenes.blows import tangential_size
+from stickslip.scenes.islands.joint_rows import ARMATURE, PRISMATIC, SPRING
 from stickslip.scenes.islands.problem import approach, contact_velocity, world_impulse
 from stickslip.scenes.islands.rolling import resists, turn_in_world, turn_work
 from stickslip.scenes.islands.slips import gap_beyond
 from stickslip.scenes.layout import MOVING, Active, Bodies, Book, Contacts, Geoms, Options
 from stickslip.scenes.parts import ACTIVE, CREEP, CREEP_SPEED, LAST_SPEED, POINTS, Diary, Records
-from stickslip.scenes.rotation import times, to_world, world_matrix
+from stickslip.scenes.rotation import compose, rotate, times, to_world, world_matrix
 
 OPEN, STICK, SLIP, IMPACT, CLOSED = 0, 1, 2, 4, 5  # as in stickslip.trajectory
 INSIDE = 1.0 - 1e-6  # of the bound of friction: less than that sticks
@@ -211,6 +212,30 @@ def energies(bodies: Bodies, springs: Any, gravity: np.ndarray) -> tuple[float, 
                 length = math.sqrt((q0 - p0) ** 2 + (q1 - p1) ** 2 + (q2 - p2) ** 2)
                 potential += 0.5 * springs.law[s, 0] * (length - springs.law[s, 2]) ** 2
     return kinetic, potential
+
+
+@entry(apart=True)
+def rotor_energy(joints: Any, bodies: Bodies) -> float:
+    """Kinetic energy of the rotors of joints, J u^2 / 2 with the speed u of b against a along the axis [J]."""
+    total, A, B = 0.0, np.empty(7), np.empty(7)
+    for j in range(joints.link.kind.shape[0]):
+        inertia, a, b = joints.link.numbers[j, ARMATURE], joints.link.a[j], joints.link.b[j]
+        if inertia == 0.0 or joints.link.kind[j] == SPRING:
+            continue
+        compose(bodies.pose[a], joints.link.frame_a[j], A)
+        compose(bodies.pose[b], joints.link.frame_b[j], B)
+        x, y, z = rotate(A, 0.0, 0.0, 1.0)
+        v, w = bodies.vel[a], bodies.vel[b]
+        if joints.link.kind[j] == PRISMATIC:
+            p0, p1, p2 = B[0] - bodies.pose[a, 0], B[1] - bodies.pose[a, 1], B[2] - bodies.pose[a, 2]
+            q0, q1, q2 = B[0] - bodies.pose[b, 0], B[1] - bodies.pose[b, 1], B[2] - bodies.pose[b, 2]
+            u = x * (w[0] + (w[4] * q2 - w[5] * q1) - v[0] - (v[4] * p2 - v[5] * p1))
+            u += y * (w[1] + (w[5] * q0 - w[3] * q2) - v[1] - (v[5] * p0 - v[3] * p2))
+            u += z * (w[2] + (w[3] * q1 - w[4] * q0) - v[2] - (v[3] * p1 - v[4] * p0))
+        else:
+            u = x * (w[3] - v[3]) + y * (w[4] - v[4]) + z * (w[5] - v[5])
+        total += 0.5 * inertia * u * u
+    return total
 
 
 @kernel(apart=True)

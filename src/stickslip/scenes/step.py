@@ -34,14 +34,22 @@ from stickslip.scenes.flight import free_motion, place_geoms
 from stickslip.scenes.islands.expected import expect
 from stickslip.scenes.islands.free_bodies import MATRIX_CONTACTS, solve_free_bodies
 from stickslip.scenes.islands.island import GRAINS, SHARPER, end_velocities, island_scale, judge_island, solve_island
-from stickslip.scenes.islands.joint_rows import SPRING, add_pull, came_apart, joint_rows, row_velocity
+from stickslip.scenes.islands.joint_rows import (
+    ARMATURE,
+    PASSIVE,
+    SPRING,
+    add_pull,
+    came_apart,
+    joint_rows,
+    row_velocity,
+)
 from stickslip.scenes.islands.problem import activate, islands, last_impulse
 from stickslip.scenes.islands.renewal import ROUNDS, renew
 from stickslip.scenes.islands.rolling import LOOK, any_resists, enough, most_sweeps, sweep
 from stickslip.scenes.islands.taut import stiffen, taut_work
 from stickslip.scenes.islands.trees import solve_joined, will_come_apart
 from stickslip.scenes.layout import ROWS_PER_JOINT, Active, Bodies, Contacts, Options
-from stickslip.scenes.notes import energies, note_contacts, record
+from stickslip.scenes.notes import energies, note_contacts, record, rotor_energy
 from stickslip.scenes.parts import (
     ACTIVE,
     AFRESH,
@@ -229,7 +237,10 @@ def prepare(
 
 @kernel
 def joint_work(joints: Any, bodies: Bodies, rows: np.ndarray, count: int) -> tuple[float, float]:
-    """Work of motors, limits and friction in this step, and that of joints, which should do none [J]."""
+    """Work of motors, limits and friction in this step, and that of joints, which should do none [J].
+
+    What goes into rotors is not work: it is energy of theirs.
+    """
     work, gained, pull = 0.0, 0.0, np.zeros(9)
     for m in range(count):
         s = rows[m]
@@ -237,8 +248,10 @@ def joint_work(joints: Any, bodies: Bodies, rows: np.ndarray, count: int) -> tup
         a, b = joints.link.a[j], joints.link.b[j]
         own = joints.row.soft[s] > 0.0 and joints.link.kind[j] != SPRING
         if joints.row.low[s] > -np.inf or joints.row.high[s] < np.inf or own:  # motors, limits, friction, rotors
-            w = row_velocity(joints, s, bodies.end, a, b) + row_velocity(joints, s, bodies.vel, a, b)
-            work += 0.5 * joints.row.impulse[s] * w
+            after, before = row_velocity(joints, s, bodies.end, a, b), row_velocity(joints, s, bodies.vel, a, b)
+            work += 0.5 * joints.row.impulse[s] * (after + before)
+            if s % ROWS_PER_JOINT == PASSIVE:  # a rotor keeps what it takes, in the kinetic energy
+                work += 0.5 * joints.link.numbers[j, ARMATURE] * (after * after - before * before)
         elif joints.row.soft[s] == 0.0:  # a spring keeps what it takes, in the potential energy
             add_pull(joints, s, pull)
         if m + 1 == count or rows[m + 1] // ROWS_PER_JOINT != j:
@@ -594,5 +607,7 @@ def march(
             return NOT_FINITE, done, written
         if (step + done) % span.every == 0:
             record(world.bodies, world.springs, options, diary, written, records)
+            if world.joints is not None:
+                records.energy[written, 0] += rotor_energy(world.joints, world.bodies)
             written += 1
     return DONE, done, written

@@ -51,9 +51,9 @@ class Certificate:
         potential energy.  0 where it is not known, nan where the potential is not.
     constrained : number of constraints.
     forced : what else does work, as a sum.  `FORCES`: forces without a potential, driven bodies, moving walls or bodies
-        that come and go, whose work is in `integration_energy` beside the error of the rule.  `MOTORS`: motors and
-        rotors of joints, whose work is in `max_energy_gain` and `contact_work`.  A torque at a joint is both.  What a
-        `Simulator` is given between steps counts from then on.
+        that come and go, whose work is in `integration_energy` beside the error of the rule.  `MOTORS`: motors of
+        joints, whose work is in `max_energy_gain` and `contact_work`.  A torque at a joint is both.  What a `Simulator`
+        is given between steps counts from then on.
     friction_rounds : most solves of one step's contact problem that friction laws asked for (0 with constant friction).
     friction_contraction : largest contraction Lambda_N beta |mu'| of their fixed point in any step; at 1 and beyond a
         step may have several solutions.

@@ -56,3 +56,16 @@ URDF = """<?xml version="1.0"?>
   <transmission name="drive"/>
 </robot>
 """
+
+SDF = """<sdf version="1.6"><world name="w"><gravity>0 0 -3</gravity><model name="arm">
+<pose>1 0 0 0 0 1.5707963267948966</pose>
+<link name="base"><inertial><mass>0</mass></inertial><collision name="c"><geometry><box><size>1 1 0.2</size></box>
+</geometry></collision></link>
+<link name="rod"><pose>0 0 1 0 0 0</pose><inertial><pose>0.2 0 0 0 0 0</pose><mass>2</mass><inertia><ixx>1</ixx>
+<iyy>1.5</iyy><izz>2</izz><ixy>0</ixy><ixz>0</ixz><iyz>0</iyz></inertia></inertial>
+<collision name="c"><geometry><capsule><radius>0.1</radius><length>0.5</length></capsule></geometry>
+<surface><friction><ode><mu>0.7</mu></ode></friction></surface></collision><visual name="v"/></link>
+<joint name="hinge" type="revolute"><parent>base</parent><child>rod</child><axis><xyz>0 1 0</xyz><limit>
+<lower>-1</lower><upper>1e16</upper></limit>
+<dynamics><damping>0.3</damping><friction>0.1</friction></dynamics></axis><sensor name="s"/><physics/></joint>
+</model></world></sdf>"""

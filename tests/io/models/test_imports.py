@@ -9,8 +9,9 @@ from stickslip.io.models.file import model_from_text
 from stickslip.io.models.imports import import_robot, imported
 from stickslip.io.models.robot import ImportOptions
 from stickslip.io.models.toml_text import ModelError
+from stickslip.io.models.urdf import robot_from_urdf
 from stickslip.io.models.xml_text import parse_xml
-from tests.io.models.robots import MJCF, URDF
+from tests.io.models.robots import MJCF, SDF, URDF
 
 
 def scene_of(text):
@@ -367,20 +368,6 @@ def test_self_collision(switch, passing):
     assert found.ignored == NEIGHBOURS | passing
 
 
-SDF = """<sdf version="1.6"><world name="w"><gravity>0 0 -3</gravity><model name="arm">
-<pose>1 0 0 0 0 1.5707963267948966</pose>
-<link name="base"><inertial><mass>0</mass></inertial><collision name="c"><geometry><box><size>1 1 0.2</size></box>
-</geometry></collision></link>
-<link name="rod"><pose>0 0 1 0 0 0</pose><inertial><pose>0.2 0 0 0 0 0</pose><mass>2</mass><inertia><ixx>1</ixx>
-<iyy>1.5</iyy><izz>2</izz><ixy>0</ixy><ixz>0</ixz><iyz>0</iyz></inertia></inertial>
-<collision name="c"><geometry><capsule><radius>0.1</radius><length>0.5</length></capsule></geometry>
-<surface><friction><ode><mu>0.7</mu></ode></friction></surface></collision><visual name="v"/></link>
-<joint name="hinge" type="revolute"><parent>base</parent><child>rod</child><axis><xyz>0 1 0</xyz><limit>
-<lower>-1</lower><upper>1e16</upper></limit>
-<dynamics><damping>0.3</damping><friction>0.1</friction></dynamics></axis><sensor name="s"/><physics/></joint>
-</model></world></sdf>"""
-
-
 def test_sdf():
     scene, bodies, notes = scene_of(SDF)
     rod, hinge = bodies["rod"], scene.joints[0]
@@ -410,3 +397,24 @@ def test_included_files_lie_below_and_control_characters_never_come_through(tmp_
                 "<sdf><model name='m'><link name='l'><pose>\u009b31m</pose></link></model></sdf>".encode(), "r.sdf"
             )
         )
+
+
+def test_a_chain_of_nine_hundred_links_is_read():
+    """Neither depth nor pairs stop it; one link more than a thousand is refused."""
+
+    def chain(count):
+        links = "".join(
+            f"<link name='l{k}'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial></link>"
+            for k in range(count)
+        )
+        return links + "".join(
+            f"<joint name='j{k}' type='continuous'><parent link='l{k}'/><child link='l{k + 1}'/></joint>"
+            for k in range(count - 1)
+        )
+
+    read = robot_from_urdf(parse_xml(f"<robot name='c'>{chain(900)}</robot>".encode(), "c.urdf"), ImportOptions())
+    read._start()
+    read._weld()
+    assert len(read.links) == 900 and read.links[-1].root is read.links[0] and not read.links[-1].static
+    with pytest.raises(ModelError, match="at most 1000 links"):
+        imported(parse_xml(f"<robot name='c'>{chain(1001)}</robot>".encode(), "c.urdf"))

@@ -21,7 +21,7 @@ from stickslip.scenes.given import LEAST_PRINCIPAL
 from stickslip.scenes.shapes import IDENTITY, MassProperties
 
 MOST_LINKS = 1000
-CARRIER = 1e-4
+CARRIER = 1e-5
 """Mass of a link that carries nothing but joints, as a share of the mass that hangs on it."""
 SELF_COLLISION = ("apart", "all", "none")
 BASE = ("auto", "fixed", "free")
@@ -87,18 +87,30 @@ class Link:
     @property
     def static(self) -> bool:
         """Whether it cannot move."""
-        if self.held:
-            return True
-        return not self.axes and not self.free and (self.parent is None or self.parent.static)
+        link = self
+        while not link.held:
+            if link.axes or link.free:
+                return False
+            if link.parent is None:
+                return True
+            link = link.parent
+        return True
 
     @property
     def root(self) -> Link:
-        return self if self.parent is None else self.parent.root
+        """The link without a parent that it hangs on."""
+        link = self
+        while link.parent is not None:
+            link = link.parent
+        return link
 
     @property
     def welded(self) -> Link:
-        """The link without a fixed joint to its parent that it moves with."""
-        return self.parent.welded if self.parent is not None and not self.axes and not self.free else self
+        """The link that it moves with, itself or one above it, which has no fixed joint to its parent."""
+        link = self
+        while link.parent is not None and not link.axes and not link.free:
+            link = link.parent
+        return link
 
     def weighed(self) -> MassProperties | None:
         """Mass, centre and inertia: as given, else those of the geometries; None without mass."""
@@ -225,15 +237,19 @@ class Robot:
     def _weld(self) -> None:
         """Give the shapes of links without mass on fixed joints to the links that they are fixed to."""
         gone = []
+        children: dict[Link, list[Link]] = {}
+        for link in self.links:
+            if link.parent is not None:
+                children.setdefault(link.parent, []).append(link)
         for link in self.links:
             parent = link.parent
             if parent is None or link.axes or link.free or link.static or link.weighed() is not None:
                 continue
             for geometry in link.geometries:
                 parent.geometries.append(_moved(geometry, link.place))
-            for child in self.links:
-                if child.parent is link:
-                    child.parent, child.place = parent, link.place.then(child.place)
+            for child in children.get(link, []):
+                child.parent, child.place = parent, link.place.then(child.place)
+                children.setdefault(parent, []).append(child)
             gone.append(link)
         if gone:
             names = ", ".join(repr(link.name) for link in gone)
@@ -348,6 +364,10 @@ class _Writer:
         self.label: dict[str, str] = {}  # the body of a link, "world" where it has none
         self.taken = {"world"}
         self.joint_names: set[str] = set()
+        # looked up once: robots of a thousand links have half a million pairs
+        self.still = {link: link.static for link in robot.links}
+        self.group = {link: link.welded for link in robot.links}
+        self.root = {link: link.root for link in robot.links}
 
     def _name(self, wanted: str, taken: set[str]) -> str:
         name, k = wanted, 2
@@ -524,7 +544,7 @@ class _Writer:
         for i, a in enumerate(names):
             for b in names[:i]:
                 first, second = self.owner[a], self.owner[b]
-                if (first.static and second.static) or frozenset((a, b)) in jointed:
+                if (self.still[first] and self.still[second]) or frozenset((a, b)) in jointed:
                     continue
                 if a in ghosts or b in ghosts or frozenset((a, b)) in excluded or not robot.contacts:
                     ignore.append([b, a])
@@ -545,15 +565,16 @@ class _Writer:
 
     def _neighbours(self, a: Link, b: Link) -> bool:
         """Whether two links never touch: one body, or neighbours, or links of a robot whose links do not touch."""
-        if a.static or b.static:
-            joined = {link.parent for link in (a, b) if link.axes}
-            return a.welded is b.welded or a in joined or b in joined
-        own, other = a.welded, b.welded
-        if own is other or (own.parent is not None and own.parent.welded is other):
+        own, other = self.group[a], self.group[b]
+        if self.still[a] or self.still[b]:
+            joined = [link.parent for link in (a, b) if link.axes]
+            return own is other or a in joined or b in joined
+        if own is other:
             return True
-        if other.parent is not None and other.parent.welded is own:
-            return True
-        return self.robot.options.self_collision == "none" and a.root is b.root
+        for link, neighbour in ((own, other), (other, own)):
+            if link.parent is not None and self.group[link.parent] is neighbour:
+                return True
+        return self.robot.options.self_collision == "none" and self.root[a] is self.root[b]
 
     def _law(self, a: str, b: str) -> float | None:
         """MuJoCo's friction of two bodies where it is not the geometric mean: the larger one, or that of priority."""
