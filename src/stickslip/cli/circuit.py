@@ -46,8 +46,10 @@ def run_circuit(
             made["out"] = str(run.save(files.out, overwrite=files.overwrite))
     if files.plot is not None:
         from stickslip.figures import style
+        from stickslip.figures.sheet import on_paper
 
-        made["plot"] = str(style.save(run.plot(), files.plot, title=run.system_name))
+        with on_paper(files.width, bare=files.bare):
+            made["plot"] = str(style.save(run.plot(), files.plot, title=run.system_name))
     if as_json:
         print_json(report(run, made, list_events), indent=2)
     elif not quiet:
@@ -67,6 +69,10 @@ def _check_files(files: Any) -> None:
         require_replaceable(files.out, files.out, files.overwrite, is_circuit_run, "circuit run")
     if files.plot is not None:
         require_figure("--plot", files.plot)
+    if files.width is not None:
+        from stickslip.figures.sheet import inches
+
+        inches(files.width)
 
 
 def report(run: Any, made: Mapping[str, str], list_events: bool) -> dict[str, Any]:

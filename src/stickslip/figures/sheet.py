@@ -71,6 +71,17 @@ def inches(text: str) -> float:
     return value
 
 
+def fit(figure: Figure, width: str) -> None:
+    """Give a figure that is drawn already another width: its height keeps the proportion, types shrink with it."""
+    new, (old, height) = inches(width), figure.get_size_inches()
+    scale = min(1.0, max(_LEAST, new / old))
+    for text in figure.findobj(Text):
+        text.set_fontsize(scale * text.get_fontsize())
+    for ax in figure.axes:
+        ax.tick_params(labelsize=scale * style.TICKS)
+    figure.set_size_inches(new, height * max(new / old, 0.6))
+
+
 def sheet(
     rows: int,
     columns: int,

@@ -34,7 +34,7 @@ _DT, _T_END = 5e-3, 2.0
 
 def fig4_2() -> PaperFigure:
     """Three one-dimensional friction laws as graphs of the friction force over the sliding velocity."""
-    runs = [_pulled_to_and_fro(law) for _, law in _LAWS]
+    runs = [pulled_to_and_fro(law) for _, law in _LAWS]
     title = "One-dimensional friction models"
     with style.look():
         figure, axes = sheet(1, 3, 2.3)
@@ -150,7 +150,7 @@ def _steps(ax: Axes, run: Trajectory) -> None:
     )  # fmt: skip
 
 
-def _pulled_to_and_fro(law: FrictionLaw) -> Trajectory:
+def pulled_to_and_fro(law: FrictionLaw) -> Trajectory:
     """A block of 1 kg, N = 10 N, on a floor, pulled by 7 sin(2 pi t) N."""
     t, x, y, v_x, v_y = sp.symbols("t x y v_x v_y")
     system = LagrangianSystem.from_energies(

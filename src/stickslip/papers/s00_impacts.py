@@ -15,20 +15,21 @@ from matplotlib.patches import Circle
 from stickslip import library
 from stickslip.figures import mechanism, style
 from stickslip.figures.sheet import sheet
+from stickslip.figures.sketch import MOTION, arrow
 from stickslip.impacts.impact import impact
 from stickslip.laws import Newton, Poisson
 from stickslip.library.angled_bar import rigid_velocity
 from stickslip.library.chatterjee_rod import MAGNIFIED
 from stickslip.papers import PaperFigure
 from stickslip.papers.s00 import finish, proof, worst_certificate
-from stickslip.papers.s00_rod import MOTION, arrow, run_of, still
+from stickslip.papers.s00_rod import run_of, still
 from stickslip.scenario import Scenario
 from stickslip.trajectory import Trajectory
 
 LENGTHS = (0.1, 0.2, 0.3, 0.4, 0.6)  # of the bars [m], as printed
 ANGLES = np.radians(np.linspace(0.0, 90.0, 37))
 RATIOS = np.unique(np.concatenate([np.logspace(-4.0, 4.0, 65), np.logspace(-2.0, 0.25, 181)]))  # finer where it bends
-SOFTNESS = np.logspace(-4.0, 4.0, 17)
+SOFTNESS = np.logspace(-4.0, 6.0, 21)
 PARTS = (4, 8, 12, 16, 20, 24, 28, 32)  # of the beam
 _SCATTER = "#F6E3D6"
 _RADIUS = 0.03  # of a billiard ball [m]
@@ -343,9 +344,10 @@ def fig4_5() -> PaperFigure:
             "uniform rod, a quarter of it over the edge B, struck at A by a hammer of a tenth of its mass; deflections "
             "magnified; D / hammer: impulse at D, divided by the hammer's whole impulse\n"
             f"(b) in the first instant D gets {first[2] / first[0]:.4f} of what the hammer gives then, at any stiffness "
-            f"(9/62 in closed form); the hammer pushes on, and in the end it is {whole:.3f} of the whole; on an "
-            f"elastic table the share tends to {elastic:.3f}, since such a table gives back the energy that it takes, "
-            "and to 0, the rigid rod's, where the table is much softer than the spring\n"
+            f"(9/62 in closed form); the hammer pushes on, and in the end it is {whole:.3f} of the whole; an elastic table "
+            "gives back the energy that it takes, so that D bounces: the share does not tend to that of the hard table, "
+            f"and is {elastic:.3f} at the right end; where the table is much softer than the spring it is 0, the rigid "
+            "rod's\n"
             f"(c) between {min(many):.3f} and {max(many):.3f} for {12} to {PARTS[-1]} parts, in no order: each node that "
             f"touches stops at once, and which ones touch depends on their places; {proof(certificate)}"
         )

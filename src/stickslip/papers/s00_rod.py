@@ -15,6 +15,7 @@ from stickslip.analysis.painleve import painleve
 from stickslip.events.event_driven import EventDriven
 from stickslip.figures import mechanism, style
 from stickslip.figures.sheet import sheet
+from stickslip.figures.sketch import FORCE, MOTION, arrow
 from stickslip.mechanisms.steppers.moreau_midpoint import MoreauMidpoint
 from stickslip.mechanisms.steppers.stewart_trinkle import StewartTrinkle
 from stickslip.papers import PaperFigure
@@ -79,7 +80,7 @@ def fig1_3() -> PaperFigure:
             rf"uniform rod, $m$ = 1 kg, $l$ = 1 m, $\tan\theta$ = 2, μ = 2, tip sliding with 1 m/s; no finite force keeps "
             f"it from sinking in, an impulse without collision stops it: $N$ = {hit.normal_impulse[0]:.4f} N s, "
             f"$F$ = {hit.tangential_impulse[0]:.4f} N s; time steppers Δt = {runs['Stewart-Trinkle'].dt:g} s; "
-            f"(b) boundary by bisection on the verdict of `painleve`, line: [S00] (1.5); {proof(certificate)}"
+            f"(b) boundary by bisection on the verdict of ss.painleve, line: [S00] (1.5); {proof(certificate)}"
         )
         handles = [*c.get_lines()]
         return finish(
@@ -226,24 +227,6 @@ def without_marks(shapes: list[Any]) -> list[Any]:
     from stickslip.drawing.primitives import Marker, flat
 
     return [shape for shape in flat(shapes) if not isinstance(shape, Marker)]
-
-
-FORCE, MOTION = style.SERIES[1], style.SERIES[2]
-"""Colours of arrows: of forces, and of velocities."""
-
-
-def arrow(
-    ax: Axes,
-    start: tuple[float, float],
-    end: tuple[float, float],
-    text: str,
-    shift: tuple[float, float],
-    colour: str = FORCE,
-) -> None:
-    """A labelled arrow in world coordinates; the label stands `shift` points from its head."""
-    look = {"arrowstyle": "-|>", "color": colour, "linewidth": 1.4, "shrinkA": 0.0, "shrinkB": 0.0}
-    ax.annotate("", end, start, arrowprops=look, zorder=8)
-    ax.annotate(text, end, shift, textcoords="offset points", fontsize=9, color=colour, zorder=8)
 
 
 def _forces_on_brick(ax: Axes) -> None:
