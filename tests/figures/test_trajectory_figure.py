@@ -35,7 +35,7 @@ def test_every_quantity_is_drawn_with_its_data_and_unit(woodpecker):
 
 def test_energies_are_drawn_in_a_readable_unit(woodpecker):
     scenario, trajectory = woodpecker
-    lines = {line.get_label(): line for line in axes_by_label(plot(trajectory, scenario))["E [mJ]"].get_lines()}
+    lines = {line.get_label(): line for line in axes_by_label(plot(trajectory, scenario))["$E$ [mJ]"].get_lines()}
     energy = trajectory.energy
     for name, values in (("kinetic", energy.kinetic), ("potential", energy.potential), ("total", energy.total)):
         assert lines[name].get_ydata() == pytest.approx(1e3 * values)
@@ -45,7 +45,7 @@ def test_unknown_potential_is_left_out(ball):
     _, trajectory = ball
     energy = replace(trajectory.energy, potential=np.full(len(trajectory), np.nan))
     figure = plot(replace(trajectory, energy=energy))
-    assert [line.get_label() for line in axes_by_label(figure)["E [J]"].get_lines()] == ["kinetic"]
+    assert [line.get_label() for line in axes_by_label(figure)["$E$ [J]"].get_lines()] == ["kinetic"]
 
 
 def test_title_source_and_certificate_are_on_the_figure(woodpecker):
@@ -57,7 +57,7 @@ def test_title_source_and_certificate_are_on_the_figure(woodpecker):
         scenario.source,
         "moreau-midpoint",
         "reference engine",
-        "Δt = 0.0005 s",
+        r"$\Delta t$ = 0.0005 s",
         "0 failed steps",
         "penetration",
     ):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stickslip.checks import counted, singular
 from stickslip.cli.options import AsJson
 from stickslip.cli.output import print_json
 from stickslip.io.printable import printable
@@ -48,7 +49,10 @@ def check(
     if as_json:
         print_json({"files": found}, indent=2)
     for entry in [] if as_json else found:
-        sizes = ", ".join(f"{count} {what}" for what, count in entry["sizes"].items())
+        sizes = ", ".join(
+            counted(count, singular(what)) if what.endswith("s") else f"{count} {what}"
+            for what, count in entry["sizes"].items()
+        )
         head = printable(f"{entry['file']}: {entry['title']}")
         print(f"{head}: {sizes}; dt = {entry['dt']:g} s, t_end = {entry['t_end']:g} s")
         for line in entry["notes"]:

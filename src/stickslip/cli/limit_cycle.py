@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stickslip.checks import counted
 from stickslip.cli.options import AsJson, JsonOut, LawIfGiven, Mechanism, Plot, Rtol, Section, Settings, SettleReturns
 from stickslip.cli.output import line, multiplier_text, print_json, require_json, require_plot
 from stickslip.cli.settings import mechanism_with
@@ -105,7 +106,7 @@ def _size(multiplier: complex) -> str:
 def _certificate(certificate: Any) -> str:
     import math
 
-    parts = [f"closure {certificate.closure:.1e} after {certificate.iterations} Newton steps"]
+    parts = [f"closure {certificate.closure:.1e} after {counted(certificate.iterations, 'Newton step')}"]
     if math.isfinite(certificate.multiplier_error):
         parts.append(f"largest multiplier good to {certificate.multiplier_error:.1e}")
     if math.isfinite(certificate.trivial_defect):

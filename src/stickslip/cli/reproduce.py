@@ -20,7 +20,8 @@ _FAILED = 1
 
 def reproduce(
     key: Annotated[
-        str | None, typer.Argument(metavar="KEY|all", help="Key of a figure, such as gs05-fig4, or `all`; none: a list.")
+        str | None,
+        typer.Argument(metavar="KEY|all", help="Key of a figure, such as gs05-fig4, or `all`; none: a list."),
     ] = None,
     *,
     out: Annotated[Path, typer.Option(help="Folder for the files; made if it is not there.", metavar="DIR")] = Path(

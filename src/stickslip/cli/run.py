@@ -150,14 +150,12 @@ def run(
 
     Exit codes: 0 done, 1 the computation failed (what was computed is kept and written), 2 the request was wrong.
     """
-    from stickslip.cli.circuit import run_circuit
-    from stickslip.io.models.circuit import is_circuit_file
+    from stickslip.cli.circuit import is_circuit, run_circuit
 
-    if is_circuit_file(name):
-        if settings or more_settings:
-            raise ValueError("--set is not for circuits; change the model file.")
+    if is_circuit(name):
         run_circuit(
             name,
+            settings=[*(settings or []), *(more_settings or [])],
             times={"dt": dt, "t_end": t_end},
             method=asdict(method),
             files=files,

@@ -53,7 +53,7 @@ def plot(trajectory: Trajectory, scenario: SceneScenario | Scene) -> Figure:
         left = figure.add_subplot(grid[row, :across] if across == PICTURES else grid[row, :])
         _displacements(left, trajectory, shown)
         place = grid[row, across:] if across == PICTURES else grid[row + 1, :]
-        energies(figure.add_subplot(place, sharex=left), trajectory)
+        energies(figure.add_subplot(place, sharex=left), trajectory, "")
         if strip:
             ax = figure.add_subplot(grid[-1, :], sharex=left)
             contact_strip(ax, trajectory, bands)

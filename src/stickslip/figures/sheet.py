@@ -45,7 +45,12 @@ class Paper:
     bare: bool = False
 
 
-_paper: ContextVar[Paper] = ContextVar("paper", default=Paper())
+_paper: ContextVar[Paper | None] = ContextVar("paper", default=None)
+
+
+def _on() -> Paper:
+    """The paper that `on_paper` asked for last, or one that leaves all to the figures."""
+    return _paper.get() or Paper()
 
 
 @contextmanager
@@ -76,7 +81,7 @@ def fit(figure: Figure, width: str) -> None:
     new, (old, height) = inches(width), figure.get_size_inches()
     scale = min(1.0, max(_LEAST, new / old))
     for text in figure.findobj(Text):
-        text.set_fontsize(scale * text.get_fontsize())
+        text.set_fontsize(scale * float(text.get_fontsize()))
     for ax in figure.axes:
         ax.tick_params(labelsize=scale * style.TICKS)
     figure.set_size_inches(new, height * max(new / old, 0.6))
@@ -103,7 +108,7 @@ def sheet(
     options : of all panels, such as `projection="3d"`.
     """
     own = [float(heights)] * rows if isinstance(heights, (int, float)) else [float(h) for h in heights]
-    given = _paper.get().width
+    given = _on().width
     scale = 1.0
     if given is not None and given < _NARROW * width and columns > 1 and not together:
         scale = min(1.0, max(_LEAST, given * columns / width))
@@ -122,7 +127,7 @@ def dress(figure: Figure, title: str, note: str = "", handles: Sequence[Any] = (
 
     All words of the figure are typeset (`style.typeset`).  A line that is too long for the paper is broken.
     """
-    paper, scale = _paper.get(), getattr(figure, "scale", 1.0)
+    paper, scale = _on(), getattr(figure, "scale", 1.0)
     _typeset_all(figure, scale)
     width, panels = figure.get_size_inches()
     room = 0.965 * 72.0 * (width - 2.0 * _EDGE)  # letters are rounded to whole dots, mostly up
@@ -178,7 +183,7 @@ def _typeset_all(figure: Figure, scale: float) -> None:
             if written:
                 text.set_text(typeset(written))
             if scale != 1.0:
-                text.set_fontsize(scale * text.get_fontsize())
+                text.set_fontsize(scale * float(text.get_fontsize()))
         if scale != 1.0:
             ax.tick_params(labelsize=scale * style.TICKS)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ FORCE, MOTION = style.SERIES[1], style.SERIES[2]
 """Colours of arrows: of forces, and of velocities."""
 _HALO = [withStroke(linewidth=2.4, foreground=style.PAPER)]
 
-Point = tuple[float, float]
+Point = Any  # two numbers: a tuple or an array
 
 
 def arrow(
@@ -98,22 +99,22 @@ def axes_cross(ax: Axes, x: str, y: str, box: tuple[float, float, float, float])
 def box(ax: Axes, centre: Point, width: float, height: float, text: str, *, decision: bool = False) -> None:
     """A box of a flowchart with its words; a decision is a rhombus."""
     x, y = centre
-    fill = {"facecolor": "#EEF3F7", "edgecolor": style.GREY, "linewidth": 0.8, "zorder": 3}
+    fill: dict[str, Any] = {"facecolor": "#EEF3F7", "edgecolor": style.GREY, "linewidth": 0.8, "zorder": 3}
     if decision:
         corners = ((x - 0.5 * width, y), (x, y + 0.5 * height), (x + 0.5 * width, y), (x, y - 0.5 * height))
         ax.add_patch(Polygon(corners, closed=True, **{**fill, "facecolor": "#FAE9D3"}))
     else:
         size = 0.06 * min(width, height)
         ax.add_patch(
-            FancyBboxPatch((x - 0.5 * width, y - 0.5 * height), width, height, boxstyle=f"round,pad=0,rounding_size={size}",
-                           **fill)
+            FancyBboxPatch((x - 0.5 * width, y - 0.5 * height), width, height,
+                           boxstyle=f"round,pad=0,rounding_size={size}", **fill)
         )  # fmt: skip
     ax.text(x, y, text, ha="center", va="center", fontsize=7.6, linespacing=1.45, zorder=5)
 
 
 def flow(ax: Axes, *points: Point, text: str = "", shift: tuple[float, float] = (5.0, 0.0)) -> None:
     """An arrow of a flowchart through points, with a word at its begin."""
-    for a, b in zip(points[:-2], points[1:-1], strict=True):
+    for a, b in pairwise(points[:-1]):
         ax.plot(*np.array([a, b]).T, color=style.INK, linewidth=0.9, zorder=2)
     arrow(ax, points[-2], points[-1], colour=style.INK, width=0.9)
     if text:

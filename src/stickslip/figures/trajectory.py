@@ -127,8 +127,8 @@ def _rows(trajectory: Trajectory) -> list[tuple[tuple[str, ...], tuple[str, ...]
     """Names of the quantities on the left and on the right of each row, without those that never change."""
     rows = _by_body(trajectory) if _of_scene(trajectory) else _by_unit(trajectory)
     moving = {name for pair in rows for names in pair for name in names if np.ptp(trajectory[name]) > 0.0}
-    kept = [tuple(tuple(n for n in names if n in moving) for names in pair) for pair in rows]
-    return [pair for pair in kept if any(pair)] or rows  # type: ignore[return-value]
+    kept = [(tuple(n for n in left if n in moving), tuple(n for n in right if n in moving)) for left, right in rows]
+    return [pair for pair in kept if any(pair)] or rows
 
 
 def _of_scene(trajectory: Trajectory) -> bool:
@@ -172,8 +172,8 @@ def _histories(ax: Axes, trajectory: Trajectory, names: tuple[str, ...]) -> None
         ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(names), borderaxespad=0.2)
 
 
-def energies(ax: Axes, trajectory: Trajectory) -> None:
-    """Kinetic, potential and total energy over time."""
+def energies(ax: Axes, trajectory: Trajectory, title: str = "energy") -> None:
+    """Kinetic, potential and total energy over time; without a title where the legend needs the whole head."""
     energy = trajectory.energy
     t, kinetic, potential, total = style.thin(trajectory.t, energy.kinetic, energy.potential, energy.total)
     factor, unit = style.prefix(np.concatenate([kinetic, potential]), "J")
@@ -181,5 +181,5 @@ def energies(ax: Axes, trajectory: Trajectory) -> None:
     if np.isfinite(potential).any():
         ax.plot(t, factor * potential, color=style.SERIES[4], label="potential")
         ax.plot(t, factor * total, color=style.INK, label="total")
-    style.panel(ax, "energy", "t [s]", f"E [{unit}]")
+    style.panel(ax, title, "t [s]", f"E [{unit}]")
     ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.2)

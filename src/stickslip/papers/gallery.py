@@ -69,9 +69,9 @@ nav a {{ margin-right: 14px; }} a {{ color: inherit; }}
 def write_index(path: Path, drawn: Sequence[Mapping[str, Any]]) -> Path:
     """Write the index of the figures that `stickslip reproduce` drew into the folder of `path`; return `path`.
 
-    drawn : one row per figure, with key, source, title, command, dt [s], parameters, files, certificate (None for a drawing), `proof` (the
-        certificate or what was checked, in words) and `clean` (whether nothing failed).  A figure that could not be drawn has key and
-        `error` only.
+    drawn : one row per figure, with key, source, title, command, dt [s], parameters, files, certificate (None for a
+        drawing), `proof` (the certificate or what was checked, in words) and `clean` (whether nothing failed).  A
+        figure that could not be drawn has key and `error` only.
     """
     papers: dict[str, list[Mapping[str, Any]]] = {}
     for row in drawn:

@@ -1,12 +1,13 @@
 """Figures of set-valued maps: Upr, Sgn and its decomposition, the contact laws, a regularised law, the friction cone.
 
-[GS05] Figures 1 and 2, [PG05] Figures 1 and 2, [FLG10] Figures 1 to 3, [S00] Figures 2.1 and 2.2.  Graphs are drawn from
-the objects of `stickslip.sets` and `stickslip.laws`; dots are steps of runs.
+[GS05] Figures 1 and 2, [PG05] Figures 1 and 2, [FLG10] Figures 1 to 3, [S00] Figures 2.1 and 2.2.  Graphs are drawn
+from the objects of `stickslip.sets` and `stickslip.laws`; dots are steps of runs.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -31,7 +32,7 @@ from stickslip.run.simulate import simulate
 from stickslip.sets import Ellipse, Sgn, Upr, decompose_sgn
 from stickslip.trajectory import Certificate, Trajectory
 
-_MAP = {"color": style.SERIES[0], "linewidth": 2.2, "solid_capstyle": "round", "zorder": 5}
+_MAP: dict[str, Any] = {"color": style.SERIES[0], "linewidth": 2.2, "solid_capstyle": "round", "zorder": 5}
 _BOX = (-1.7, 1.9, -1.75, 1.75)
 
 
@@ -42,8 +43,8 @@ def graph(ax: Axes, law: Upr | Sgn, box: tuple[float, float, float, float]) -> N
         low, high = law.evaluate(x)
         if np.all(low <= high):  # else the set is empty there
             ax.plot(x, low, label="map", **_MAP)
-    low, high = (float(value) for value in law.evaluate(0.0))
-    ax.plot([0.0, 0.0], [max(low, box[2]), min(high, box[3])], label="set at 0", **_MAP)
+    least, most = (float(value) for value in law.evaluate(0.0))
+    ax.plot([0.0, 0.0], [max(least, box[2]), min(most, box[3])], label="set at 0", **_MAP)
 
 
 def gs05_fig1() -> PaperFigure:
@@ -84,7 +85,9 @@ def _maps(source: str) -> PaperFigure:
         _sgn(right)
         x = np.linspace(-2.0, 2.0, 9)
         inside = Upr().contains([0.0, 0.0, 1.0], [-3.0, 0.0, 0.0]).all() and Sgn().contains(x, np.sign(x)).all()
-        outside = Upr().contains([-1.0, 1.0, 0.0], [0.0, -1.0, 1.0]).any() or Sgn().contains([0.0, 1.0], [1.1, 0.0]).any()
+        outside = (
+            Upr().contains([-1.0, 1.0, 0.0], [0.0, -1.0, 1.0]).any() or Sgn().contains([0.0, 1.0], [1.1, 0.0]).any()
+        )
         if not inside or outside:
             raise RuntimeError("the maps Upr and Sgn are not what their graphs show")
         check = "14 points on and beside the graphs, told apart by the maps themselves"
@@ -160,7 +163,10 @@ def _split_check() -> tuple[str, str]:
 def flg10_fig2() -> PaperFigure:
     """Two convex bodies: their gap, and the forces when they touch."""
     title = "Gap of two convex bodies, and the contact forces"
-    upper, lower = (Ellipse(0.55, 0.4), np.array([0.25, 0.62]), 0.35), (Ellipse(0.7, 0.45), np.array([-0.1, -0.5]), -0.2)
+    upper, lower = (
+        (Ellipse(0.55, 0.4), np.array([0.25, 0.62]), 0.35),
+        (Ellipse(0.7, 0.45), np.array([-0.1, -0.5]), -0.2),
+    )
     with style.look():
         figure, (left, right) = sheet(1, 2, 2.7)
         for ax, apart in ((left, True), (right, False)):
@@ -253,15 +259,19 @@ def flg10_fig3() -> PaperFigure:
         right.plot(speed / np.abs(speed).max(), force, ".", color=style.SERIES[1], markersize=4, zorder=6)
         for sign in (1, -1):
             text = r"$\mu\lambda_N$" if sign > 0 else r"$-\mu\lambda_N$"
-            right.annotate(text, (0.0, sign), (-13 * sign, 3 * sign), textcoords="offset points", ha="center", va="center")
+            right.annotate(
+                text, (0.0, sign), (-13 * sign, 3 * sign), textcoords="offset points", ha="center", va="center"
+            )
         right.set_title("(b) Coulomb's law")
         certificate = Certificate.worst([ball.certificate, block.certificate])
         note = (
             "(a) a ball that is dropped and stays: gap over the height of the fall, force over the weight; (b) a block "
             f"pulled to and fro: slip velocity over the largest one; certificate: {certificate}"
         )
-        handles = [Line2D([], [], color=style.SERIES[0], linewidth=2.2, label="law"),
-                   Line2D([], [], color=style.SERIES[1], marker=".", linestyle="none", label="steps of a run")]  # fmt: skip
+        handles = [
+            Line2D([], [], color=style.SERIES[0], linewidth=2.2, label="law"),
+            Line2D([], [], color=style.SERIES[1], marker=".", linestyle="none", label="steps of a run"),
+        ]
         dress(figure, f"[FLG10] Figure 3. {title}", note, handles)
         parameters = {"friction": 0.5, "mass": float(ball.parameters["mass"]), "g": float(ball.parameters["g"])}
         return PaperFigure(title, "[FLG10] Figure 3", parameters, ball.dt, certificate, figure)
@@ -352,7 +362,7 @@ def s00_fig2_2() -> PaperFigure:
         ]  # fmt: skip
         size = np.linalg.norm(round_, axis=1)
         note = (
-            f"μ = {mu:g}; friction of a body that slides in {len(round_)} directions, as the friction solver finds it: on the "
+            f"μ = {mu:g}; friction of a body that slides in {len(round_)} directions, as the solver finds it: on the "
             f"cone its size is μ within {float(np.abs(size - mu).max()):.0e}, on the pyramid it lies on "
             rf"its edges, and its direction is off the slip's by up to $\pi/m$ = {180 / m:g}°"
         )

@@ -26,7 +26,13 @@ from stickslip.papers import PaperFigure
 from stickslip.papers.pg05_data import Bar
 from stickslip.scenario import Scenario
 
-_GROUND = {"facecolor": "#F1F1F1", "edgecolor": "#C4C7CC", "hatch": "////", "linewidth": 0.0, "zorder": 0}
+_GROUND: dict[str, Any] = {
+    "facecolor": "#F1F1F1",
+    "edgecolor": "#C4C7CC",
+    "hatch": "////",
+    "linewidth": 0.0,
+    "zorder": 0,
+}
 
 
 # -- the woodpecker --------------------------------------------------------------------------------------------
@@ -48,7 +54,7 @@ def gs05_fig3() -> PaperFigure:
         gaps = toy.system.gap(np.zeros(3), 0.0, toy.system.parameter_vector(toy.params))
         check = "gaps at rest, (15): " + ", ".join(f"{1e3 * gap:.2g}" for gap in gaps) + " mm"
         note = (
-            f"coordinates $y$, $\\varphi_M$, $\\varphi_S$; contacts 1: beak, 2 and 3: lower and upper edge of the sleeve; "
+            f"coordinates $y$, $\\varphi_M$, $\\varphi_S$; contacts 1: beak, 2, 3: lower, upper edge of the sleeve; "
             f"{check}; the play of the sleeve is drawn four times as large in the model"
         )
         return _finish(figure, "[GS05] Figure 3", title, note, p, check)
@@ -88,7 +94,9 @@ def _woodpecker_model(ax: Axes, p: dict[str, float]) -> None:
     dimension(ax, (0.0, 0.029), (r_O, 0.029), "$r_O$", offset=0.0, shift=7.0)
     dimension(ax, (0.0, -0.024), (r_M, -0.024), "$r_M$", offset=0.0, shift=-7.0)
     arrow(ax, (-0.012, 0.01), (-0.012, 0.018), "$y$", (4, -4), MOTION)
-    ax.plot([G[0], G[0] + 0.0118 * math.cos(0.45)], [G[1], G[1] + 0.0118 * math.sin(0.45)], color=style.GREY, linewidth=0.6)
+    ax.plot(
+        [G[0], G[0] + 0.0118 * math.cos(0.45)], [G[1], G[1] + 0.0118 * math.sin(0.45)], color=style.GREY, linewidth=0.6
+    )
     ax.plot([0.0, 0.0105 * math.cos(0.5)], [0.0, 0.0105 * math.sin(0.5)], color=style.GREY, linewidth=0.6, zorder=6)
     angle(ax, G, 0.0105, 0.0, 0.45, r"$\varphi_S$")
     angle(ax, (0.0, 0.0), 0.0088, 0.0, 0.5, r"$\varphi_M$", beyond=1.45)
@@ -122,9 +130,14 @@ def flg10_fig6() -> PaperFigure:
         angle(ax, pin, 0.1, theta_2, 0.0, r"$\theta_2$", beyond=1.15)
         dimension(ax, (0.0, 0.0), pin, "$l_1$", offset=0.03)
         dimension(ax, pin, end, "$l_2$", offset=0.03)
-        for text, place in (("1", (-0.045, -0.02)), ("2", (0.028, 0.075)), ("3", (0.2, 0.062)), ("4", (end[0] + 0.035, 0.0))):
+        for text, place in (
+            ("1", (-0.045, -0.02)),
+            ("2", (0.028, 0.075)),
+            ("3", (0.2, 0.062)),
+            ("4", (end[0] + 0.035, 0.0)),
+        ):
             ax.text(*place, text, ha="center", va="center", fontsize=9, fontweight="bold", zorder=9,
-                    bbox={"boxstyle": "circle,pad=0.2", "facecolor": style.PAPER, "edgecolor": style.INK, "linewidth": 0.7})  # fmt: skip
+                    bbox={"boxstyle": "circle,pad=0.2", "facecolor": style.PAPER, "linewidth": 0.7})  # fmt: skip
         gaps = machine.system.gap([theta_1, theta_2, 0.0], 0.0, machine.system.parameter_vector(None))
         spread = float(np.abs(gaps - p["clearance"]).max())
         check = f"at this state all four corners are {1e3 * p['clearance']:g} mm from the guides, within {spread:.0e} m"
@@ -202,7 +215,9 @@ def flg10_fig9() -> PaperFigure:
         mechanism.prepare(ax, (-0.03, centre + 0.1, -0.07, 0.115))
         link(ax, (0.0, 0.0), pin, linewidth=2.4)
         link(ax, pin, (centre, height), linewidth=2.4)
-        ax.plot([0.0, centre + 0.09], [0.0, 0.0], color=style.GREY, linewidth=0.6, linestyle=(0, (8, 3, 1, 3)), zorder=1)
+        ax.plot(
+            [0.0, centre + 0.09], [0.0, 0.0], color=style.GREY, linewidth=0.6, linestyle=(0, (8, 3, 1, 3)), zorder=1
+        )
         angle(ax, (0.0, 0.0), 0.03, 0.0, theta_1, r"$\theta_1$")
         ax.plot([pin[0], pin[0] + 0.06], [pin[1], pin[1]], color=style.GREY, linewidth=0.6)
         angle(ax, pin, 0.05, theta_2, 0.0, r"$\theta_2$", beyond=1.2)
@@ -216,9 +231,13 @@ def flg10_fig9() -> PaperFigure:
             wall = half if k < 2 else -half
             place = (centre + x, y)
             error = max(error, abs(abs(wall - y) - gaps[k]))
-            ax.plot(*np.array([(centre, height), place]).T, color=style.GREY, linewidth=0.7, linestyle=(0, (3, 2)), zorder=8)
+            ax.plot(
+                *np.array([(centre, height), place]).T, color=style.GREY, linewidth=0.7, linestyle=(0, (3, 2)), zorder=8
+            )
             sign = 1.0 if k < 2 else -1.0
-            dimension(ax, place, (place[0], wall), f"$g_{{N{k + 1}}}$", shift=10.0 * (1 if (k % 2 == 0) == (sign > 0) else -1))
+            dimension(
+                ax, place, (place[0], wall), f"$g_{{N{k + 1}}}$", shift=10.0 * (1 if (k % 2 == 0) == (sign > 0) else -1)
+            )
             ax.plot(*place, "o", color=style.SERIES[1], markersize=4, zorder=9)
             ax.annotate(f"{k + 1}", place, (0, -9 * sign), textcoords="offset points", ha="center", va="center",
                         fontweight="bold", fontsize=8, zorder=9)  # fmt: skip
@@ -326,8 +345,16 @@ def pg05_fig12() -> PaperFigure:
         right.plot([1.0, back], [1.0, 0.0], color=style.SERIES[1], linewidth=1.8)
         right.fill_between([0.0, 1.0], [0.0, 1.0], color=style.SERIES[0], alpha=0.12, linewidth=0.0)
         right.fill_between([back, 1.0], [0.0, 1.0], color=style.SERIES[1], alpha=0.25, linewidth=0.0)
-        right.annotate("compression:\nslope $k$", (0.45, 0.45), (-8, 8), textcoords="offset points", ha="right", fontsize=8.5)
-        right.annotate("restitution:\nslope $k/e_*^2$", (0.5 * (1 + back), 0.5), (14, -14), textcoords="offset points", fontsize=8.5)
+        right.annotate(
+            "compression:\nslope $k$", (0.45, 0.45), (-8, 8), textcoords="offset points", ha="right", fontsize=8.5
+        )
+        right.annotate(
+            "restitution:\nslope $k/e_*^2$",
+            (0.5 * (1 + back), 0.5),
+            (14, -14),
+            textcoords="offset points",
+            fontsize=8.5,
+        )
         right.set(xlim=(0.0, 1.25), ylim=(0.0, 1.12), xticks=[0.0, back, 1.0], yticks=[0.0, 1.0])
         style.panel(right, "normal spring", r"$u_3/u_{3,\max}$", r"$F_3/F_{3,\max}$")
         work = (0.5 * (1.0 - back)) / 0.5
@@ -353,7 +380,9 @@ def _lumped(ax: Axes) -> None:
     link(ax, (1.2, 1.0), (1.2, 0.0))
     for spring in (Spring((0.0, 1.0), point, 0.28), Spring(point, (1.2, 0.0), 0.24)):
         ax.plot(*spring.wire().T, color="#5C6570", linewidth=1.3, zorder=4)
-    ax.add_patch(Rectangle((-0.16, -0.3), 0.32, 0.16, facecolor="#F0B48A", edgecolor="#1D2D44", linewidth=0.8, zorder=5))
+    ax.add_patch(
+        Rectangle((-0.16, -0.3), 0.32, 0.16, facecolor="#F0B48A", edgecolor="#1D2D44", linewidth=0.8, zorder=5)
+    )
     link(ax, point, (0.0, -0.14))
     name(ax, point, "$C$", (-9, 2))
     ax.annotate("$k$", (0.0, 0.5), (-16, 0), textcoords="offset points", va="center")
@@ -366,8 +395,6 @@ def _lumped(ax: Axes) -> None:
     ax.set_title("lumped contact")
 
 
-def _finish(
-    figure: Figure, source: str, title: str, note: str, parameters: dict[str, Any], check: str
-) -> PaperFigure:
+def _finish(figure: Figure, source: str, title: str, note: str, parameters: dict[str, Any], check: str) -> PaperFigure:
     dress(figure, f"{source}. {title}", note)
     return PaperFigure(title, source, dict(parameters), 0.0, None, figure, check=check)

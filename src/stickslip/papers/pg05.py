@@ -1,7 +1,8 @@
 """The figures of [PG05]: regimes of the bar's impact, critical friction, velocities after impacts, Stronge and Walton.
 
 Payr, M. and Glocker, Ch.: Oblique frictional impact of a bar: analysis and comparison of different impact laws.
-Nonlinear Dynamics 41 (2005). Figures 4 to 11 and 13 (1 to 3 and 12 are in `maps` and `models`); every point is an impact solved by `impact`, and the paper's
+Nonlinear Dynamics 41 (2005). Figures 4 to 11 and 13 (`maps` and `models` draw 1 to 3
+and 12); every point is an impact solved by `impact`, and the paper's
 closed forms are drawn over.
 """
 
@@ -141,7 +142,8 @@ def fig10() -> PaperFigure:
         for patch, code in zip(handles, np.unique(found.state), strict=True):
             patch.set_facecolor(strong[code])
         handles.append(Line2D([], [], color=style.INK, linewidth=1.4, label="closed-form boundaries (34), (47)"))
-        figure, (ax,) = sheet(1, 1, 4.3, width=_WIDTH, projection="3d")
+        figure, axes = sheet(1, 1, 4.3, width=_WIDTH, projection="3d")
+        ax: Any = axes[0]
         r, phi = np.meshgrid(found.r, np.degrees(found.phi))
         colours = to_rgba_array(strong)[found.state, :3] * _light(found.slip_after)[..., None]
         ax.plot_surface(r, phi, found.slip_after, facecolors=colours, rcount=180, ccount=240, linewidth=0.0,

@@ -77,15 +77,13 @@ def fig1_3() -> PaperFigure:
         assert hit is not None
         certificate = worst_certificate(list(runs.values()))
         note = (
-            rf"uniform rod, $m$ = 1 kg, $l$ = 1 m, $\tan\theta$ = 2, μ = 2, tip sliding with 1 m/s; no finite force keeps "
-            f"it from sinking in, an impulse without collision stops it: $N$ = {hit.normal_impulse[0]:.4f} N s, "
+            rf"uniform rod, $m$ = 1 kg, $l$ = 1 m, $\tan\theta$ = 2, μ = 2, tip sliding with 1 m/s; no finite force "
+            f"keeps it from sinking in, an impulse without collision stops it: $N$ = {hit.normal_impulse[0]:.4f} N s, "
             f"$F$ = {hit.tangential_impulse[0]:.4f} N s; time steppers Δt = {runs['Stewart-Trinkle'].dt:g} s; "
             f"(b) boundary by bisection on the verdict of ss.painleve, line: [S00] (1.5); {proof(certificate)}"
         )
         handles = [*c.get_lines()]
-        return finish(
-            figure, "Figure 1.3", title, note, runs["Stewart-Trinkle"].parameters, 1e-4, certificate, handles
-        )
+        return finish(figure, "Figure 1.3", title, note, runs["Stewart-Trinkle"].parameters, 1e-4, certificate, handles)
 
 
 def fig2_4() -> PaperFigure:
