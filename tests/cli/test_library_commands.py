@@ -20,7 +20,7 @@ def test_list_as_json(run):
     code, out, err = run("list", "--json")
     assert (code, err) == (0, "")
     systems = {row["name"]: row for row in json.loads(out)["systems"]}
-    assert tuple(systems) == library.names() + library.scene_names()
+    assert tuple(systems) == library.names() + library.scene_names() + library.circuit_names()
     assert systems["woodpecker"]["contacts"] == ["beak", "sleeve lower", "sleeve upper"]
     assert systems["woodpecker"]["degrees_of_freedom"] == 3
     assert systems["bouncing_ball"]["settings"]["restitution"] == 0.5

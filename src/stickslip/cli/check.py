@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stickslip.checks import counted, singular
 from stickslip.cli.options import AsJson
 from stickslip.cli.output import print_json
 from stickslip.io.printable import printable
@@ -49,6 +48,8 @@ def check(
     if as_json:
         print_json({"files": found}, indent=2)
     for entry in [] if as_json else found:
+        from stickslip.checks import counted, singular
+
         sizes = ", ".join(
             counted(count, singular(what)) if what.endswith("s") else f"{count} {what}"
             for what, count in entry["sizes"].items()

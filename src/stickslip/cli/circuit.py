@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from stickslip.circuits.circuit import Circuit
 from stickslip.cli.output import print_json
 from stickslip.interrupts import uninterrupted
 from stickslip.io.printable import printable
+
+if TYPE_CHECKING:
+    from stickslip.circuits.circuit import Circuit
 
 _TAKEN = ("theta", "every")
 _LINES = 12  # elements in the summary

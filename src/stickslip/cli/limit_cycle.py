@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stickslip.checks import counted
 from stickslip.cli.options import AsJson, JsonOut, LawIfGiven, Mechanism, Plot, Rtol, Section, Settings, SettleReturns
 from stickslip.cli.output import line, multiplier_text, print_json, require_json, require_plot
 from stickslip.cli.settings import mechanism_with
@@ -105,6 +104,8 @@ def _size(multiplier: complex) -> str:
 
 def _certificate(certificate: Any) -> str:
     import math
+
+    from stickslip.checks import counted
 
     parts = [f"closure {certificate.closure:.1e} after {counted(certificate.iterations, 'Newton step')}"]
     if math.isfinite(certificate.multiplier_error):

@@ -249,9 +249,9 @@ def poured_spheres(spheres: int = 300, friction: float = 0.3, radius: float = 0.
 
 
 def spoked_wheel(spokes: int = 8, slope: float = math.radians(12.0), inertia: float = 0.25) -> Scene:
-    """A wheel of spokes without a rim on a slope [rad], in the plane: the scene of the mechanism `rimless_wheel`.
+    """A wheel of spokes without a rim on a `slope` [rad], in the plane: the scene of the mechanism `rimless_wheel`.
 
-    Its spokes are 1 m long, its mass is 1 kg, `inertia` [kg m^2] counts about the hub.  The tips of the spokes are
+    Its spokes are 1 m long, its mass is 1 kg, its `inertia` [kg m^2] counts about the hub.  The tips of the spokes are
     vertices of one compound body.  It starts right after an impact, 1.2 times as fast as in the cycle of one step, and
     the x-axis leads down the slope.
     """
@@ -277,8 +277,8 @@ def toothed_ratchet(
 ) -> Scene:
     """A rack with saw teeth of a `pitch` [m], pulled to and fro, and a pawl that lets it go one way, in the plane.
 
-    The rack weighs 0.5 kg and slides along x under `force` sin(2 pi `frequency` t) [N], [Hz] and the dry friction
-    `guide_friction` [N] of its guide.  A torque presses the pawl on the teeth, which are 0.4 pitches high.  The rack
+    The rack weighs 0.5 kg.  It slides along x under a `force` [N] that changes as a sine with the `frequency` [Hz], and
+    under the dry `guide_friction` [N] of its guide.  A torque presses the pawl on the teeth, which are 0.4 pitches high.  The rack
     advances by whole pitches, whatever the stroke.  `ss.Ratchet` is the limit of fine teeth.
     """
     scene = Scene(dim=2, name="toothed ratchet")

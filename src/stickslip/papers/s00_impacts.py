@@ -299,7 +299,8 @@ def fig4_4() -> PaperFigure:
         note = (
             "equal masses, springs that only push; left end: $m_2$ and $m_3$ leave together, as under rigid laws; "
             "right end: one impact after the other, $m_3$ leaves alone; the bends at ratios from 0.03 to 0.3 "
-            "are true: there $m_2$ and $m_3$ swing against each other, and the last push on $m_2$ meets them in another phase; the "
+            "are true: there $m_2$ and $m_3$ swing against each other, and the last push on $m_2$ meets them in "
+            "another phase; the "
             f"stiffnesses themselves do not matter; {len(RATIOS)} ratios, Moreau's midpoint rule; energy kept to "
             f"{_energy_error(runs):.1e}"
         )
