@@ -11,7 +11,7 @@ def test_list_names_every_system_on_one_line(run):
     code, out, err = run("list")
     assert (code, err) == (0, "")
     lines = {line.split()[0]: line for line in out.splitlines()}
-    assert set(lines) == {"name", *library.names(), *library.scene_names()}
+    assert set(lines) == {"name", *library.names(), *library.scene_names(), *library.circuit_names()}
     assert lines["woodpecker"].split()[1:3] == ["3", "3"]
     assert "[GS05] section 4, Table I" in lines["woodpecker"] and "hammering down a pole" in lines["woodpecker"]
 

@@ -278,8 +278,8 @@ def toothed_ratchet(
     """A rack with saw teeth of a `pitch` [m], pulled to and fro, and a pawl that lets it go one way, in the plane.
 
     The rack weighs 0.5 kg.  It slides along x under a `force` [N] that changes as a sine with the `frequency` [Hz], and
-    under the dry `guide_friction` [N] of its guide.  A torque presses the pawl on the teeth, which are 0.4 pitches high.  The rack
-    advances by whole pitches, whatever the stroke.  `ss.Ratchet` is the limit of fine teeth.
+    under the dry `guide_friction` [N] of its guide.  A torque presses the pawl on the teeth, which are 0.4 pitches
+    high.  The rack advances by whole pitches, whatever the stroke.  `ss.Ratchet` is the limit of fine teeth.
     """
     scene = Scene(dim=2, name="toothed ratchet")
     height = 0.4 * pitch
