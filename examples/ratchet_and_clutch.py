@@ -1,4 +1,4 @@
-"""Three one-way drives: a rack with saw teeth and a pawl, its limit of fine teeth, and a flywheel behind a sprag clutch.
+"""Three one-way drives: a rack with saw teeth and a pawl, its limit of fine teeth, and a wheel behind a sprag clutch.
 
 The rack is pulled by F sin(W t) and held by dry friction.  Without teeth it goes one stroke forward in each period and
 stays (`ss.Ratchet`).  With teeth it goes forward by whole pitches: it falls back to the last tooth that the pawl has

@@ -114,3 +114,25 @@ def test_long_runs_become_small_figures(ball, tmp_path):
     figure = plot(long)
     assert all(len(line.get_xdata()) < 10_000 for ax in figure.axes for line in ax.get_lines())
     assert style.save(figure, tmp_path / "long.svg").stat().st_size < 2e6
+
+
+def test_the_portrait_that_tells_most_shows_the_jumps(woodpecker):
+    from stickslip.figures import portrait
+
+    scenario, trajectory = woodpecker
+    ((coordinate, velocity),) = portrait.telling(trajectory, 1)
+    (ax,) = (ax for ax in plot(trajectory, scenario).axes if ax.get_title(loc="left") == "phase portrait")
+    assert ax.get_xlabel() == style.axis_label(coordinate, trajectory.units)
+    assert ax.get_ylabel() == style.axis_label(velocity, trajectory.units)
+    dotted = [line for line in ax.get_lines() if line.get_color() == style.SERIES[1]]
+    assert len(dotted) == len(portrait.jump_rows(trajectory)) > 4
+
+
+def test_a_plot_for_a_column_has_its_panels_in_one(ball):
+    from stickslip.figures.sheet import on_paper
+
+    scenario, trajectory = ball
+    with on_paper("85mm"):
+        figure = plot(trajectory, scenario)
+    assert figure.get_figwidth() == pytest.approx(85 / 25.4)
+    assert {ax.get_subplotspec().colspan.start for ax in figure.axes} == {0}
