@@ -57,8 +57,14 @@ def require_numbers(value: Any, name: str) -> None:
 
 
 def counted(count: int, noun: str) -> str:
-    """A number of things in a message: "1 contact", "2 contacts"."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    """A number with its noun in the right form: "1 step", "2 steps", "2 bodies"."""
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2:-1] not in "aeiou" else f"{noun}s"
+    return f"{count} {noun if count == 1 else plural}"
+
+
+def singular(nouns: str) -> str:
+    """One of several things, for `counted`: "coordinates" becomes "coordinate", "moving bodies" "moving body"."""
+    return f"{nouns[:-3]}y" if nouns.endswith("ies") else nouns.removesuffix("s")
 
 
 def shown(value: Any) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 import numpy as np
 
 from stickslip import markup
-from stickslip.checks import Array, real_number, unknown_name
+from stickslip.checks import Array, counted, real_number, singular, unknown_name
 from stickslip.drawing.primitives import Drawing
 from stickslip.events.modes import out_of_contacts
 from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_penetration
@@ -19,7 +19,7 @@ from stickslip.mechanisms.system import CONSTRAINT, CONTACT, System
 from stickslip.on_request import service
 from stickslip.request import Checks, Records, RunOptions
 from stickslip.scenes.bodies import COORDINATES, VELOCITIES, Body
-from stickslip.scenes.scene import Scene
+from stickslip.scenes.scene import UNNAMED, Scene
 from stickslip.scenes.varied import free_names, varied
 
 if TYPE_CHECKING:
@@ -262,7 +262,7 @@ class Scenario:
 
     def __repr__(self) -> str:
         """One line; the fields are there to be read."""
-        sizes = ", ".join(f"{count} {name}" for name, count in self.sizes().items())
+        sizes = ", ".join(counted(count, singular(name)) for name, count in self.sizes().items())
         return f"<Scenario {self.system.name!r}: {self.title}; {sizes}; dt = {self.dt:g} s, t_end = {self.t_end:g} s>"
 
     def _repr_html_(self) -> str:
@@ -477,7 +477,15 @@ def as_shown(scenario: Any, trajectory: Trajectory) -> Any:
             f"move where the run has {len(trajectory.contact_names)}, or others; run it again after changes."
         )
     t_end = max(float(trajectory.t[-1]), trajectory.dt)
-    return SceneScenario(scenario, trajectory.dt, t_end, scenario.name, "")
+    return SceneScenario(scenario, trajectory.dt, t_end, _title_of(scenario), "")
+
+
+def _title_of(scene: Scene) -> str:
+    """The name of a scene, or what is in it where it has no name of its own."""
+    if scene.name != UNNAMED:
+        return scene.name
+    moving = sum(body.kind == "moving" for body in scene.bodies)
+    return f"Scene of {counted(moving, 'moving body')}"
 
 
 def as_scenario(moving: Any, dt: float | None, q0: Any, u0: Any) -> Scenario:
@@ -500,7 +508,7 @@ def as_scenario(moving: Any, dt: float | None, q0: Any, u0: Any) -> Scenario:
         raise ValueError("dt must be given [s]; only scenarios, such as those of the library, have one.")
     length = real_number(dt, "dt")
     if isinstance(moving, Scene):
-        return SceneScenario(moving.copy(), length, length, moving.name, "described in Python")
+        return SceneScenario(moving.copy(), length, length, _title_of(moving), "described in Python")
     if q0 is None or u0 is None:
         raise ValueError("q0 and u0 must be given for a system; library entries have a start of their own.")
     return Scenario(moving, q0, u0, length, length, moving.name, "described in Python")

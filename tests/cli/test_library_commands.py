@@ -12,7 +12,7 @@ def test_list_names_every_system_on_one_line(run):
     code, out, err = run("list")
     assert (code, err) == (0, "")
     lines = {line.split()[0]: line for line in out.splitlines()}
-    assert set(lines) == {"name", *library.names(), *library.scene_names()}
+    assert set(lines) == {"name", *library.names(), *library.scene_names(), *library.circuit_names()}
     assert lines["woodpecker"].split()[1:3] == ["3", "3"]
     assert "[GS05] section 4, Table I" in lines["woodpecker"] and "hammering down a pole" in lines["woodpecker"]
 
@@ -21,7 +21,7 @@ def test_list_as_json(run):
     code, out, err = run("list", "--json")
     assert (code, err) == (0, "")
     systems = {row["name"]: row for row in json.loads(out)["systems"]}
-    assert tuple(systems) == library.names() + library.scene_names()
+    assert tuple(systems) == library.names() + library.scene_names() + library.circuit_names()
     assert systems["woodpecker"]["contacts"] == ["beak", "sleeve lower", "sleeve upper"]
     assert systems["woodpecker"]["degrees_of_freedom"] == 3
     assert systems["bouncing_ball"]["settings"]["restitution"] == 0.5

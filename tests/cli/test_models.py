@@ -24,7 +24,7 @@ QUICK = ("--dt", "0.01", "--t-end", "0.6", "--engine", "reference", "--json")
 
 def test_new_check_and_run_agree_with_the_library(run, ball):
     code, out, err = run("check", ball)
-    assert (code, err) == (0, "") and "1 coordinates, 1 contacts, 3 parameters" in out
+    assert (code, err) == (0, "") and "1 coordinate, 1 contact, 3 parameters" in out
     assert "contact 'table' starts with a gap of 1 m" in out
     code, out, err = run("run", ball, *QUICK, "--set", "restitution=0.25", "--set", "y=2")
     assert (code, err) == (0, "")

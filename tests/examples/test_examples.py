@@ -109,3 +109,11 @@ def test_an_example_runs_from_the_shell(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "first impact at t = 0.389" in done.stdout
     assert list(tmp_path.iterdir()) == []  # no file unless asked for
+
+
+@pytest.mark.slow
+def test_racks_and_a_wheel_go_one_way(capsys):
+    result = run("ratchet_and_clutch")
+    assert result["advance"] == pytest.approx(result["expected"], rel=1e-3)
+    assert result["steps"] == pytest.approx(0.02, abs=1e-5) and result["turned"] > 6.0
+    assert capsys.readouterr().out.count("0 failed steps") == 3

@@ -5,6 +5,7 @@ import pytest
 from PIL import Image
 
 from stickslip.figures import style
+from stickslip.figures.sheet import dress, fit, inches, on_paper, sheet
 
 
 @pytest.mark.parametrize(
@@ -68,6 +69,47 @@ def test_picture_has_the_size_asked_for(tmp_path):
         assert picture.text["Title"] == ""
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("Δt = 1e-5 s, μ = 0.3", r"$\Delta t$ = $10^{-5}$ s, $\mu$ = 0.3"),
+        ("residual ≤ 2.3e-16", r"residual ≤ $2.3\times 10^{-16}$"),
+        ("t [s]", "$t$ [s]"),
+        ("$1e-5 μ$ stays", "$1e-5 μ$ stays"),
+        ("Painlevé, 0.0e+00 J", "Painlevé, 0.0 J"),
+    ],
+)
+def test_formulas_are_set_in_mathematical_type(words, expected):
+    assert style.typeset(words) == expected
+
+
+def test_widths_of_journals():
+    assert [inches(text) for text in ("85mm", "8.5 cm", "3in")] == pytest.approx([85 / 25.4, 85 / 25.4, 3.0])
+    for text in ("85", "-85mm", "mm", "3 ft", "5mm"):
+        with pytest.raises(ValueError, match="width must"):
+            inches(text)
+
+
+def test_narrow_paper_stacks_panels_and_bare_paper_has_no_words():
+    with style.look(), on_paper("85mm"):
+        figure, axes = sheet(1, 2, 2.0)
+        dress(figure, "A title that is far too long for one line of a narrow column", "a note", axes[0].plot([0, 1]))
+        assert figure.get_figwidth() == pytest.approx(85 / 25.4) and figure.get_figheight() > 4.0
+        figure.canvas.draw()
+        assert axes[0].get_position().y0 > axes[1].get_position().y1 and "\n" in figure.get_suptitle()
+        assert axes[0].get_position().y1 < figure._suptitle.get_window_extent().y0 / figure.bbox.height
+    with style.look(), on_paper(None, bare=True):
+        figure, _ = sheet(1, 2, 2.0)
+        dress(figure, "A title", "a note")
+        assert (figure.get_suptitle(), figure.get_supxlabel()) == ("", "") and figure.get_figheight() < 2.2
+
+
+def test_a_figure_that_is_drawn_already_gets_another_width():
+    figure = line_figure()
+    fit(figure, "50mm")
+    assert figure.get_size_inches() == pytest.approx([50 / 25.4, 2 * 50 / 25.4 / 3])
+
+
 def test_other_files_are_not_ours(tmp_path):
     other = tmp_path / "other.png"
     other.write_bytes(b"something else")
@@ -103,8 +145,8 @@ def test_a_figure_appears_whole_or_not_at_all(tmp_path, monkeypatch):
 
 
 def test_long_captions_are_wrapped_outside_formulas():
-    figure = style.new_figure(4.0, 2.0)
-    style.caption(figure, "short\n" + "; ".join(["a part with a formula $a, b$ in it"] * 8))
+    figure, _ = sheet(1, 1, 2.0, width=4.0)
+    dress(figure, "A title", "short\n" + "; ".join(["a part with a formula $a, b$ in it"] * 8))
     lines = figure.get_supxlabel().split("\n")
     assert lines[0] == "short" and len(lines) > 3
     assert all(line.count("$") % 2 == 0 for line in lines)

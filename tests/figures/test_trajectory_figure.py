@@ -35,7 +35,7 @@ def test_every_quantity_is_drawn_with_its_data_and_unit(woodpecker):
 
 def test_energies_are_drawn_in_a_readable_unit(woodpecker):
     scenario, trajectory = woodpecker
-    lines = {line.get_label(): line for line in axes_by_label(plot(trajectory, scenario))["E [mJ]"].get_lines()}
+    lines = {line.get_label(): line for line in axes_by_label(plot(trajectory, scenario))["$E$ [mJ]"].get_lines()}
     energy = trajectory.energy
     for name, values in (("kinetic", energy.kinetic), ("potential", energy.potential), ("total", energy.total)):
         assert lines[name].get_ydata() == pytest.approx(1e3 * values)
@@ -45,7 +45,7 @@ def test_unknown_potential_is_left_out(ball):
     _, trajectory = ball
     energy = replace(trajectory.energy, potential=np.full(len(trajectory), np.nan))
     figure = plot(replace(trajectory, energy=energy))
-    assert [line.get_label() for line in axes_by_label(figure)["E [J]"].get_lines()] == ["kinetic"]
+    assert [line.get_label() for line in axes_by_label(figure)["$E$ [J]"].get_lines()] == ["kinetic"]
 
 
 def test_title_source_and_certificate_are_on_the_figure(woodpecker):
@@ -57,7 +57,7 @@ def test_title_source_and_certificate_are_on_the_figure(woodpecker):
         scenario.source,
         "moreau-midpoint",
         "reference engine",
-        "Δt = 0.0005 s",
+        r"$\Delta t$ = 0.0005 s",
         "0 failed steps",
         "penetration",
     ):
@@ -114,3 +114,25 @@ def test_long_runs_become_small_figures(ball, tmp_path):
     figure = plot(long)
     assert all(len(line.get_xdata()) < 10_000 for ax in figure.axes for line in ax.get_lines())
     assert style.save(figure, tmp_path / "long.svg").stat().st_size < 2e6
+
+
+def test_the_portrait_that_tells_most_shows_the_jumps(woodpecker):
+    from stickslip.figures import portrait
+
+    scenario, trajectory = woodpecker
+    ((coordinate, velocity),) = portrait.telling(trajectory, 1)
+    (ax,) = (ax for ax in plot(trajectory, scenario).axes if ax.get_title(loc="left") == "phase portrait")
+    assert ax.get_xlabel() == style.axis_label(coordinate, trajectory.units)
+    assert ax.get_ylabel() == style.axis_label(velocity, trajectory.units)
+    dotted = [line for line in ax.get_lines() if line.get_color() == style.SERIES[1]]
+    assert len(dotted) == len(portrait.jump_rows(trajectory)) > 4
+
+
+def test_a_plot_for_a_column_has_its_panels_in_one(ball):
+    from stickslip.figures.sheet import on_paper
+
+    scenario, trajectory = ball
+    with on_paper("85mm"):
+        figure = plot(trajectory, scenario)
+    assert figure.get_figwidth() == pytest.approx(85 / 25.4)
+    assert {ax.get_subplotspec().colspan.start for ax in figure.axes} == {0}

@@ -198,7 +198,7 @@ def test_the_contract_module_needs_no_sympy():
 
 def test_representation():
     assert repr(library.bouncing_ball().system) == (
-        "<LagrangianSystem 'bouncing_ball': 1 coordinates, 1 contacts, 3 parameters>"
+        "<LagrangianSystem 'bouncing_ball': 1 coordinate, 1 contact, 3 parameters>"
     )
 
 

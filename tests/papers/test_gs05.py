@@ -42,7 +42,7 @@ def test_time_histories(trajectory, key, names, labels):
     done = drawn(key)
     shown = trajectory.t <= 0.6 + 1e-12
     for ax, name, label in zip(panels(done), names, labels, strict=True):
-        assert (ax.get_xlabel(), ax.get_ylabel()) == ("t [s]", label)
+        assert (ax.get_xlabel(), ax.get_ylabel()) == ("$t$ [s]", label)
         (curve,) = (line for line in ax.get_lines() if line.get_label() == style.symbol(name))
         assert np.array_equal(curve.get_xdata(), trajectory.t[shown])
         assert np.array_equal(curve.get_ydata(), trajectory[name][shown])
@@ -110,9 +110,17 @@ def test_impacts_are_dotted_jumps(trajectory):
 def test_caption_carries_parameters_and_certificate(trajectory, key):
     done = drawn(key)
     text = done.figure.get_supxlabel()
-    for part in ("Table I", "μ = 0.3", "Δt = 0.0005 s", "0 failed steps", "residual", "penetration", "energy gain"):
+    for part in (
+        "Table I",
+        r"$\mu$ = 0.3",
+        r"$\Delta t$ = 0.0005 s",
+        "0 failed steps",
+        "residual",
+        "penetration",
+        "energy gain",
+    ):
         assert part in text
-    assert done.figure.get_suptitle() == f"{done.source}.  {done.title}"
+    assert " ".join(done.figure.get_suptitle().split()) == " ".join(f"{done.source}. {done.title}".split())
     assert (done.certificate, done.parameters) == (trajectory.certificate, trajectory.parameters)
 
 

@@ -10,7 +10,8 @@ from stickslip.papers import s00_impacts, s00_rod
 
 
 def text_of(done):
-    return " ".join(text.get_text() for text in done.figure.findobj() if hasattr(text, "get_text"))
+    words = " ".join(text.get_text() for text in done.figure.findobj() if hasattr(text, "get_text"))
+    return " ".join(words.split())
 
 
 def test_brick_stops_and_stays_or_slides_for_ever():
@@ -35,7 +36,14 @@ def test_billiards_in_two_views():
     assert set(paths) == {"thrown", "ball1", "ball2", "ball3"}
     way = {name: np.hypot(x[-1] - x[0], y[-1] - y[0]) for name, (x, y) in paths.items()}
     assert way["ball3"] > 5 * max(way["ball1"], way["ball2"])
-    assert len(below.patches) == 4 * 15 and done.certificate.failed_steps == 0
+    assert done.certificate.failed_steps == 0
+    centres = [np.array(patch.center) for patch in below.patches]  # ball by ball, none drawn over another of its own
+    drawn = [[p for p in centres if (np.column_stack(path) == p).all(axis=1).any()] for path in paths.values()]
+    for own in drawn:
+        apart = np.linalg.norm(np.array(own)[:, None] - np.array(own)[None], axis=2) + np.eye(len(own))
+        assert apart.min() >= 0.06 - 1e-9
+    low, high = below.get_xlim()
+    assert all(low <= x - 0.03 and x + 0.03 <= high for x, _ in centres)  # none is cut
     assert "hops of the balls in the row: 0.00, 2.1" in text_of(done)
 
 
@@ -56,8 +64,8 @@ def test_rod_of_three_methods():
     curves = [line.get_data() for line in slip.get_lines()]
     assert len(curves) == 3
     for t, v in curves:
-        assert np.abs(v[t > 2e-4]).max() < 1e-3  # stopped at once
-    assert "N = 0.3000 N s, F = 0.4000 N s" in text_of(done) and done.certificate.failed_steps == 0
+        assert v[0] == pytest.approx(-1.0) and np.abs(v[t > 0.05]).max() < 1e-3  # [ms]: stopped in the first step
+    assert "$N$ = 0.3000 N s, $F$ = 0.4000 N s" in text_of(done) and done.certificate.failed_steps == 0
 
 
 @pytest.mark.slow
@@ -65,7 +73,7 @@ def test_falling_rod_with_times():
     done = papers.reproduce("s00-fig2.4")
     left, right = done.figure.axes
     times = [text.get_text() for text in left.texts]
-    assert times[:4] == ["0.00", "0.12", "0.24", "0.35"] and len(times) == 7
+    assert times[:4] == ["0.00", "0.12", "0.24", "0.35"] and times[7:] == ["0.5 m"]
     t, slip = right.get_lines()[0].get_data()
     struck = t[np.argmax(np.abs(slip) < 1e-3)]
     assert struck == pytest.approx(0.3477, abs=1e-3)  # free fall until y = sin(theta)/2: t = 0.34775 s
@@ -91,11 +99,11 @@ def test_masses_between_two_limits():
 @pytest.mark.slow
 def test_chatterjees_rod_in_the_picture():
     done = papers.reproduce("s00-fig4.5")
-    time, parts, table = done.figure.axes[3:6]
+    time, table, parts = done.figure.axes[3:6]
     rigid, soft, stiff, beam = (line.get_ydata()[-1] for line in time.get_lines())
     assert rigid == 0.0 and soft == pytest.approx(stiff, rel=1e-6) and soft > 0.1 and beam > 0.2
     shares = table.get_lines()[0].get_ydata()
-    assert shares[0] < 1e-5 and shares[-1] > 0.12 and (np.diff(shares) > 0.0).all()
+    assert shares[0] < 1e-5 and shares[-1] > 0.15 and (np.diff(shares) > 0.0).all()
     assert len(parts.get_lines()[0].get_xdata()) == len(s00_impacts.PARTS)
 
 
@@ -105,7 +113,7 @@ def test_bars_of_five_lengths():
     curves = [ax.get_lines()[0].get_data() for ax in done.figure.axes[:10:2]]
     worst = []
     for angle, eps in curves:
-        assert eps[-1] > 0.85 and 0.6 < eps[0] < 0.8  # vertical, horizontal
+        assert 0.75 < eps[-1] < 0.96 and 0.6 < eps[0] < 0.75  # vertical, horizontal
         worst.append(angle[np.argmin(eps)])
-        assert eps.min() < 0.31
+        assert eps.min() < 0.36
     assert (np.diff(worst) >= 0.0).all() and worst[-1] > 75.0  # the minimum goes to 90 degrees for slender bars

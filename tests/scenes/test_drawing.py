@@ -146,8 +146,11 @@ def own():
 def test_an_own_scene_is_pictured_with_its_name(own, tmp_path):
     scene, run = own
     figure = scene_figure.plot(run, scene)
-    assert figure.get_suptitle() == "my own row" and len(figure.axes) == 6
+    assert figure.get_suptitle() == "my own row" and len(figure.axes) == 7  # with a strip of contacts
     assert plot(run, scene).get_suptitle() == "my own row"
+    unnamed = scene.copy()
+    unnamed.name = "scene"
+    assert scene_figure.plot(run, unnamed).get_suptitle() == "Scene of 24 moving bodies"
     assert Film.plan(run, scene).box == Film.plan(run, scene.drawing()).box
     page = export(run, tmp_path / "row.html", scene).read_text(encoding="utf-8")
     assert "<title>my own row" in page and '"kind":"plane"' in page

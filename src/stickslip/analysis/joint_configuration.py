@@ -21,6 +21,11 @@ _BY_CORNERS[[1 + 2, 4 + 8]] = ADJACENT
 _BY_CORNERS[[1 + 8, 2 + 4]] = OPPOSITE
 
 
+def configuration_of(closed: np.ndarray) -> str:
+    """The configuration in words of a slider of which these corners (4,) touch the guide."""
+    return CONFIGURATIONS[int(_BY_CORNERS[int(np.asarray(closed, dtype=int) @ np.array([1, 2, 4, 8]))])]
+
+
 @dataclass(frozen=True, eq=False)
 class JointConfiguration:
     """Contact configuration of a translational joint with play.

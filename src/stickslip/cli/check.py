@@ -48,7 +48,12 @@ def check(
     if as_json:
         print_json({"files": found}, indent=2)
     for entry in [] if as_json else found:
-        sizes = ", ".join(f"{count} {what}" for what, count in entry["sizes"].items())
+        from stickslip.checks import counted, singular
+
+        sizes = ", ".join(
+            counted(count, singular(what)) if what.endswith("s") else f"{count} {what}"
+            for what, count in entry["sizes"].items()
+        )
         head = printable(f"{entry['file']}: {entry['title']}")
         print(f"{head}: {sizes}; dt = {entry['dt']:g} s, t_end = {entry['t_end']:g} s")
         for line in entry["notes"]:

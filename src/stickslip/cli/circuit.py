@@ -1,11 +1,11 @@
-"""`stickslip run FILE` and `stickslip check FILE` for the model files of circuits."""
+"""`stickslip run NAME|FILE` for circuits of the library and of model files, and `stickslip check FILE`."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -13,13 +13,40 @@ from stickslip.cli.output import print_json
 from stickslip.interrupts import uninterrupted
 from stickslip.io.printable import printable
 
+if TYPE_CHECKING:
+    from stickslip.circuits.circuit import Circuit
+
 _TAKEN = ("theta", "every")
 _LINES = 12  # elements in the summary
+
+
+def is_circuit(name: str) -> bool:
+    """Whether a name is that of a circuit of the library, or of a model file of a circuit."""
+    from stickslip import library
+    from stickslip.io.models.circuit import is_circuit_file
+
+    return name in library.circuit_names() or is_circuit_file(name)
+
+
+def _opened(name: str, settings: Sequence[str]) -> tuple[Circuit, dict[str, Any]]:
+    """The circuit of a library entry or of a model file, and the options of its run."""
+    from stickslip import library
+    from stickslip.cli.settings import circuit_with
+    from stickslip.io.models.circuit import read_circuit
+
+    if name in library.circuit_names():
+        scenario = circuit_with(settings, name)
+        return scenario.circuit, {"dt": scenario.dt, "t_end": scenario.t_end, **scenario.options}
+    if settings:
+        raise ValueError("--set is for circuits of the library; change the model file.")
+    model = read_circuit(name)
+    return model.circuit, model.options
 
 
 def run_circuit(
     name: str,
     *,
+    settings: Sequence[str],
     times: Mapping[str, float | None],
     method: Mapping[str, Any],
     files: Any,
@@ -27,27 +54,27 @@ def run_circuit(
     quiet: bool,
     list_events: bool,
 ) -> None:
-    """Simulate the circuit of a model file, print its summary, write its files."""
-    from stickslip.io.models.circuit import read_circuit
-
+    """Simulate a circuit of the library or of a model file, print its summary, write its files."""
     for key, value in method.items():
         if value is not None and key not in _TAKEN:
             raise ValueError(f"--{key.replace('_', '-')} is not for circuits, got {value!r}; leave it out.")
     if files.animate is not None or files.export is not None or files.resume:
         raise ValueError("--animate, --export and --resume are not for circuits; leave them out.")
-    model = read_circuit(name)
+    circuit, own = _opened(name, settings)
     given = {**times, **{key: method[key] for key in _TAKEN}}
-    options = {**model.options, **{key: value for key, value in given.items() if value is not None}}
+    options = {**own, **{key: value for key, value in given.items() if value is not None}}
     _check_files(files)
     made = {}
     with uninterrupted():  # Ctrl-C ends the march; what it has computed is written nevertheless
-        run = model.circuit.simulate(progress=False if quiet else None, **options)
+        run = circuit.simulate(progress=False if quiet else None, **options)
         if files.out is not None:
             made["out"] = str(run.save(files.out, overwrite=files.overwrite))
     if files.plot is not None:
         from stickslip.figures import style
+        from stickslip.figures.sheet import on_paper
 
-        made["plot"] = str(style.save(run.plot(), files.plot, title=run.system_name))
+        with on_paper(files.width, bare=files.bare):
+            made["plot"] = str(style.save(run.plot(), files.plot, title=run.system_name))
     if as_json:
         print_json(report(run, made, list_events), indent=2)
     elif not quiet:
@@ -67,6 +94,10 @@ def _check_files(files: Any) -> None:
         require_replaceable(files.out, files.out, files.overwrite, is_circuit_run, "circuit run")
     if files.plot is not None:
         require_figure("--plot", files.plot)
+    if files.width is not None:
+        from stickslip.figures.sheet import inches
+
+        inches(files.width)
 
 
 def report(run: Any, made: Mapping[str, str], list_events: bool) -> dict[str, Any]:

@@ -105,7 +105,9 @@ def _size(multiplier: complex) -> str:
 def _certificate(certificate: Any) -> str:
     import math
 
-    parts = [f"closure {certificate.closure:.1e} after {certificate.iterations} Newton steps"]
+    from stickslip.checks import counted
+
+    parts = [f"closure {certificate.closure:.1e} after {counted(certificate.iterations, 'Newton step')}"]
     if math.isfinite(certificate.multiplier_error):
         parts.append(f"largest multiplier good to {certificate.multiplier_error:.1e}")
     if math.isfinite(certificate.trivial_defect):

@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).parent.parent
 def list_systems(
     as_json: AsJson = False,
 ) -> None:
-    """List the library: name, degrees of freedom, contacts, paper.
+    """List the library: name, degrees of freedom, contacts (of circuits: what switches), paper.
 
     `stickslip run NAME` runs an entry, `stickslip show NAME` shows its equations.
     """
@@ -77,4 +77,4 @@ def describe(name: str) -> dict[str, Any]:
 def _names() -> tuple[str, ...]:
     from stickslip import library
 
-    return library.names() + library.scene_names()
+    return library.names() + library.scene_names() + library.circuit_names()

@@ -106,6 +106,10 @@ NetcdfOut = Annotated[Path | None, typer.Option("--out", help="Write the result,
 JsonOut = Annotated[Path | None, typer.Option("--out", help="Write the result as JSON.", metavar="FILE.json")]
 TextOut = Annotated[Path | None, typer.Option("--out", help="Write to this file instead of stdout.", metavar="FILE")]
 Plot = Annotated[Path | None, typer.Option(help="Write a figure: .png, .svg or .pdf.", metavar="FILE")]
+Width = Annotated[
+    str | None, typer.Option(help="Width of figures, such as 85mm or 170mm; default: as each needs.", metavar="SIZE")
+]
+Bare = Annotated[bool, typer.Option("--bare", help="Figures without title and note, which a journal sets itself.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a result of ours that is there.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with what `--out` holds, if it is not finished.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stickslip.cli.options import AsJson, JsonOut, Plot
+from stickslip.cli.options import AsJson, JsonOut, Plot, Width
 
 
 class Interrupted(Exception):
@@ -54,18 +54,27 @@ class Results:
 
     out: JsonOut = None
     plot: Plot = None
+    width: Width = None
     as_json: AsJson = False
 
     def check(self) -> None:
         """Raise before anything is computed if a file could not be written afterwards."""
         require_json(self.out)
         require_plot(self.plot)
+        if self.width is not None:
+            from stickslip.figures.sheet import inches
+
+            inches(self.width)
 
     def save(self, figure: Any, title: str) -> None:
         """Write the figure to --plot, which was asked for."""
         from stickslip.figures import style
 
         assert self.plot is not None
+        if self.width is not None:
+            from stickslip.figures.sheet import fit
+
+            fit(figure, self.width)
         style.save(figure, self.plot, title=title)
 
     def tell(self, report: dict[str, Any], show: Callable[[], None], indent: int | None = None) -> None:

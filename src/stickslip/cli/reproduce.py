@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stickslip.cli.options import AsJson
+from stickslip.cli.options import AsJson, Bare, Width
 from stickslip.cli.output import print_json
 from stickslip.debug import on_terminal
 
@@ -19,31 +19,44 @@ _FAILED = 1
 
 
 def reproduce(
-    key: Annotated[str, typer.Argument(metavar="KEY|all", help="Key of a figure, such as gs05-fig4, or `all`.")],
+    key: Annotated[
+        str | None,
+        typer.Argument(metavar="KEY|all", help="Key of a figure, such as gs05-fig4, or `all`; none: a list."),
+    ] = None,
+    *,
     out: Annotated[Path, typer.Option(help="Folder for the files; made if it is not there.", metavar="DIR")] = Path(
         "figures"
     ),
     formats: Annotated[
         str, typer.Option("--format", help="Any of png, svg, pdf, with commas between them.", metavar="LIST")
     ] = "png,svg",
+    width: Width = None,
+    bare: Bare = False,
     as_json: AsJson = False,
 ) -> None:
     """Compute and draw a paper's figure; print its files, the command for it and our certificate.
 
     `all` draws every figure and writes an index page, DIR/index.html, with paper, command, parameters and certificate
-    of each.  A figure that fails does not keep the others from being drawn; then the exit code is 1.
+    of each.  A figure that fails does not keep the others from being drawn; then the exit code is 1.  Without a key
+    the figures are listed.
     """
     from stickslip import papers
+    from stickslip.figures.sheet import inches, on_paper
 
+    if key is None:
+        _list(as_json)
+        return
     keys = papers.keys() if key == "all" else (key,)
     if key != "all":
         papers.check_key(key)
     kinds = _formats(formats)
+    if width is not None:
+        inches(width)
     index = out / "index.html" if key == "all" else None
     files = [out / f"{name}.{kind}" for name in keys for kind in kinds]
     _check_folder(out, files if index is None else [*files, index])
     drawn: list[dict[str, Any]] = []
-    with _progress(len(keys)) as advance:
+    with on_paper(width, bare=bare), _progress(len(keys)) as advance:
         for name in keys:
             advance(name)
             drawn.append(_draw(name, out, kinds) if index is None else _drawn_or_told(name, out, kinds))
@@ -59,6 +72,20 @@ def reproduce(
         print(f"index: {index}")
     if any("error" in row for row in drawn):
         raise typer.Exit(_FAILED)
+
+
+def _list(as_json: bool) -> None:
+    """Print the keys of the figures, a line for each paper."""
+    from stickslip import papers
+    from stickslip.papers.gallery import PAPERS
+
+    if as_json:
+        print_json({"figures": list(papers.keys())}, indent=2)
+        return
+    for paper, citation in PAPERS.items():
+        own = [key for key in papers.keys() if key.startswith(f"{paper}-")]  # noqa: SIM118
+        print(f"[{paper.upper()}] {citation}\n  {' '.join(own)}")
+    print("`stickslip reproduce KEY` draws one, `stickslip reproduce all` every one of them.")
 
 
 @contextmanager
@@ -93,6 +120,8 @@ def _proof(row: dict[str, Any]) -> dict[str, Any]:
     """The certificate of a row in words, and whether nothing failed."""
     if "error" in row:
         return {}
+    if row["certificate"] is None:
+        return {"proof": f"a drawing; checked: {row['check']}", "clean": True}
     from stickslip.trajectory import Certificate
 
     certificate = Certificate(**row["certificate"])
@@ -135,9 +164,15 @@ def _draw(key: str, folder: Path, kinds: list[str]) -> dict[str, Any]:
         "command": f"stickslip reproduce {key}",
         "dt": done.dt,
         "parameters": dict(done.parameters),
-        "certificate": done.certificate.to_dict(),
+        "certificate": None if done.certificate is None else done.certificate.to_dict(),
+        "check": _plain(done.check),
         "files": [str(file) for file in files],
     }
+
+
+def _plain(text: str) -> str:
+    """Words of a figure for a terminal: formulas without their marks."""
+    return text.replace("$", "").replace("\\", "")
 
 
 def _show(done: dict[str, Any]) -> None:

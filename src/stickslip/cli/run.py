@@ -10,6 +10,7 @@ import typer
 
 from stickslip.cli.options import (
     AsJson,
+    Bare,
     Dt,
     LawIfGiven,
     MoreSettings,
@@ -23,6 +24,7 @@ from stickslip.cli.options import (
     SolverIfGiven,
     StepperIfGiven,
     TEnd,
+    Width,
     grouped,
 )
 from stickslip.cli.output import Interrupted, print_json
@@ -89,6 +91,8 @@ class Files:
 
     out: NetcdfOut = None
     plot: Plot = None
+    width: Width = None
+    bare: Bare = False
     animate: Annotated[Path | None, typer.Option(help="Write a film: .gif or .mp4.", metavar="FILE")] = None
     export: Annotated[
         Path | None, typer.Option(help="Write a page with the run inside, for any browser.", metavar="FILE.html")
@@ -110,6 +114,10 @@ class Files:
                 raise ValueError(f"--out {self.out} exists; give --overwrite to replace it, or another name.")
         if self.plot is not None:
             require_figure("--plot", self.plot)
+        if self.width is not None:
+            from stickslip.figures.sheet import inches
+
+            inches(self.width)
         if self.animate is not None:
             from stickslip.figures.animation import check_path
 
@@ -142,14 +150,12 @@ def run(
 
     Exit codes: 0 done, 1 the computation failed (what was computed is kept and written), 2 the request was wrong.
     """
-    from stickslip.cli.circuit import run_circuit
-    from stickslip.io.models.circuit import is_circuit_file
+    from stickslip.cli.circuit import is_circuit, run_circuit
 
-    if is_circuit_file(name):
-        if settings or more_settings:
-            raise ValueError("--set is not for circuits; change the model file.")
+    if is_circuit(name):
         run_circuit(
             name,
+            settings=[*(settings or []), *(more_settings or [])],
             times={"dt": dt, "t_end": t_end},
             method=asdict(method),
             files=files,
@@ -228,12 +234,17 @@ def _draw(
     """
     if len(trajectory) < 2:
         return None
+    if all(getattr(files, kind) is None for kind in _PICTURES):
+        return None
+    from stickslip.figures.sheet import on_paper
+
     problem: Exception | None = None
     for kind, picture in _PICTURES.items():
         path: Path | None = getattr(files, kind)
         if path is not None:
             try:
-                made[kind] = picture(trajectory, scenario, path, progress)
+                with on_paper(files.width, bare=files.bare):
+                    made[kind] = picture(trajectory, scenario, path, progress)
             except (ValueError, ArithmeticError, OSError) as error:
                 problem = problem or error
     return problem

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from stickslip.circuits.scenario import CircuitScenario
     from stickslip.io.models.file import Model
     from stickslip.scenario import Scenario
 
@@ -35,6 +36,10 @@ def scenario_with(texts: Sequence[str], name: str) -> "Scenario":
     from stickslip import library
     from stickslip.checks import unknown_name
 
+    if name in library.circuit_names():
+        raise ValueError(
+            f"{name} is a circuit, and this command takes mechanisms and scenes; stickslip run {name} runs it."
+        )
     known = library.keywords(name)
     values = split_settings(texts, known)
     keywords = {key: keyword_from(key, value, known[key]) for key, value in values.items() if key in known}
@@ -45,6 +50,20 @@ def scenario_with(texts: Sequence[str], name: str) -> "Scenario":
         if key not in names:
             raise ValueError(f"library entry {name!r}: {unknown_name('parameter', key, [*known, *names])}")
     return scenario.starting({key: number(key, value) for key, value in state.items()}) if state else scenario
+
+
+def circuit_with(texts: Sequence[str], name: str) -> "CircuitScenario":
+    """A circuit of the library with settings such as `resistance=50`."""
+    from stickslip import library
+    from stickslip.checks import unknown_name
+
+    known = library.keywords(name)
+    values = split_settings(texts, known)
+    for key in values:
+        if key not in known:
+            raise ValueError(f"library entry {name!r}: {unknown_name('parameter', key, known)}")
+    scenario: CircuitScenario = library.get(name, **{k: keyword_from(k, v, known[k]) for k, v in values.items()})
+    return scenario
 
 
 def _is_file_name(name: str) -> bool:

@@ -19,6 +19,11 @@ def show(
 
     As text the values of the parameters follow, under the names that `stickslip run --set` takes.
     """
+    from stickslip import library
+
+    if name in library.circuit_names():
+        _show_circuit(name, latex, as_json)
+        return
     scenario: Any = opened(name, []).scenario
     if as_json:
         print_json(_facts(name, scenario, latex), indent=2)
@@ -38,6 +43,25 @@ def show(
         unit = units.get(key, "")
         text = "derived" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
         print(f"  {key:<{width}} = {text} {unit}".rstrip())
+
+
+def _show_circuit(name: str, latex: bool, as_json: bool) -> None:
+    """Elements, tree and loops of a circuit of the library."""
+    from stickslip import library
+
+    if latex:
+        raise ValueError(f"{name} is a circuit: it has no equations to print as LaTeX; leave --latex out.")
+    scenario = library.get(name)
+    facts = {"name": name, "title": scenario.title, "source": scenario.source, "kind": scenario.kind}
+    if as_json:
+        print_json({**facts, "network": scenario.text(), "settings": library.keywords(name)}, indent=2)
+        return
+    print(printable(f"{scenario.title}, {scenario.source}") + "\n")
+    print(scenario.text())
+    print(f"settings, for 'stickslip run {printable(name)} --set NAME=VALUE'")
+    units = library.units(name)
+    for key, value in library.keywords(name).items():
+        print(f"  {key} = {value:g} {units.get(key, '')}".rstrip())
 
 
 def _facts(name: str, scenario: Any, latex: bool) -> dict[str, Any]:

@@ -62,5 +62,9 @@ def _asked(what: list[str]) -> tuple[str | None, list[Path]]:
             raise ValueError(f"one library system can be shown first, got {name!r} and {text!r}.")
         else:
             library.keywords(text)  # says which names are known
+            if text in library.circuit_names():
+                raise ValueError(
+                    f"{text} is a circuit, which the page does not show; stickslip run {text} --plot FILE does."
+                )
             name = text
     return name, files

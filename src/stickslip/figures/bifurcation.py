@@ -16,6 +16,7 @@ from stickslip.analysis.diagram import BifurcationDiagram
 from stickslip.analysis.lyapunov import Lyapunov, Recurrence
 from stickslip.checks import counted
 from stickslip.figures import style
+from stickslip.figures.sheet import dress
 
 _SPECIALS = {"fold": ">", "flip": "D", "torus": "P", "grazing": "o", "border": "^", "switch": "s"}
 
@@ -37,11 +38,9 @@ def diagram(result: BifurcationDiagram, observables: Sequence[str]) -> Figure:
             ax.set_xlim(*_edges(np.asarray(result.values)))
         figure.align_ylabels(axes)
         title = f"{result.system.replace('_', ' ')} over {style.symbol(result.name)}: the last returns"
-        figure.suptitle(title, x=0.01, ha="left", fontsize=11)
         failed = f"; {len(result.failed)} values without returns" if result.failed else ""
-        style.caption(
-            figure, f"section: {result.section}; {len(result.values)} values, {len(result.index)} points{failed}"
-        )
+        note = f"section: {result.section}; {len(result.values)} values, {len(result.index)} points{failed}"
+        dress(figure, title, note)
     return figure
 
 
@@ -72,8 +71,7 @@ def branch(result: Branch) -> Figure:
             above.legend(loc="best")
         below.set_xlabel(style.axis_label(result.name, result.cycles[0].units))
         title = f"Cycles of {result.cycles[0].system.replace('_', ' ')} over {style.symbol(result.name)}"
-        figure.suptitle(title, x=0.01, ha="left", fontsize=11)
-        style.caption(figure, f"{len(result.cycles)} cycles, thick: stable; {result.status}")
+        dress(figure, title, f"{len(result.cycles)} cycles, thick: stable; {result.status}")
     return figure
 
 
@@ -135,8 +133,7 @@ def basins(result: BasinMap) -> Figure:
         else:
             ax.set_yticks([])
         handles = [Patch(color=colours[k % len(colours)], label=_words(result, k)) for k in range(count)]
-        figure.legend(handles=handles, loc="outside lower left", fontsize=8)
-        figure.suptitle(f"Basins of attraction: {result.system.replace('_', ' ')}", x=0.01, ha="left", fontsize=11)
+        dress(figure, f"Basins of attraction: {result.system.replace('_', ' ')}", "", handles)
     return figure
 
 
@@ -163,9 +160,10 @@ def recurrence(result: Recurrence, title: str) -> Figure:
         ax.grid(False)
         ax.imshow(result.matrix, origin="lower", cmap=ListedColormap([style.PAPER, style.SERIES[0]]), vmin=0, vmax=1,
                   interpolation="nearest")  # fmt: skip
-        style.panel(ax, title, "return", "return")
-        style.caption(
+        style.panel(ax, "", "return", "return")
+        dress(
             figure,
+            title,
             f"recurrence rate {result.rate:.3f}, determinism {result.determinism:.3f}, "
             + (
                 f"comes back after {counted(result.returns, 'return')}"
@@ -183,9 +181,9 @@ def lyapunov(result: Lyapunov, title: str) -> Figure:
         ax = figure.add_subplot()
         ax.plot(result.t, result.history, color=style.SERIES[0])
         ax.axhline(0.0, color=style.GREY, lw=0.6)
-        style.panel(ax, title, "t [s]", "largest Lyapunov exponent [1/s]")
+        style.panel(ax, "", "t [s]", "largest Lyapunov exponent [1/s]")
         low, high = np.percentile(result.history, [2, 98])
         room = 0.3 * max(high - low, abs(high), 1e-3)
         ax.set_ylim(min(low, 0.0) - room, max(high, 0.0) + room)
-        style.caption(figure, f"{result.largest:.4g} ± {result.error:.1g} per second")
+        dress(figure, title, f"{result.largest:.4g} ± {result.error:.1g} per second")
     return figure

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from stickslip.checks import unknown_name
 from stickslip.circuits.run import CircuitRun
 from stickslip.figures import ribbon, style
+from stickslip.figures.sheet import dress, sheet
 
 _MOST_LINES = 6
 """Most elements in one panel; of more, those whose values differ most."""
@@ -26,11 +27,9 @@ def plot(run: CircuitRun, elements: Sequence[str] | None = None) -> Figure:
     bands = [name for name in run.switching if elements is None or name in elements]
     heights = [1.7, 1.7] + ([0.4 + 0.26 * len(bands)] if bands else []) + [1.3]
     with style.look():
-        figure = style.new_figure(7.2, sum(heights) + 0.5 * len(heights) + 0.6)
-        axes: list[Axes] = []
-        grid = figure.add_gridspec(len(heights), 1, height_ratios=heights)
-        for row in range(len(heights)):
-            axes.append(figure.add_subplot(grid[row, 0], sharex=axes[0] if axes else None))
+        figure, axes = sheet(len(heights), 1, [height + 0.3 for height in heights])
+        for ax in axes[1:]:
+            ax.sharex(axes[0])
         panels = (
             (axes[0], run.voltages, effort, "voltage" if effort == "V" else "pressure"),
             (axes[1], run.currents, flow, "current" if flow == "A" else "flow"),
@@ -40,7 +39,7 @@ def plot(run: CircuitRun, elements: Sequence[str] | None = None) -> Figure:
         for (ax, values, unit, word), these in zip(panels, chosen, strict=True):
             order = drawn if len(drawn) <= len(style.SERIES) else list(these)
             _lines(ax, run, these, values, unit, {k: style.SERIES[n % len(style.SERIES)] for n, k in enumerate(order)})
-            ax.set_title(word)
+            ax.set_title(word, pad=4.0)
         if bands:
             _bands(axes[2], run, bands)
         magnetic, electric = ("magnetic", "electric") if flow == "A" else ("kinetic", "potential")
@@ -49,18 +48,15 @@ def plot(run: CircuitRun, elements: Sequence[str] | None = None) -> Figure:
         for k, (values, label) in enumerate(parts):
             t, shown = style.thin(run.t, values)
             axes[-1].plot(t, factor * shown, color=style.SERIES[k], label=label)
-        axes[-1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        style.panel(axes[-1], "energy", "t [s]", f"[{unit}]")
+        axes[-1].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.2)
+        style.panel(axes[-1], "energy", "t [s]", f"E [{unit}]")
         for ax in axes[:-1]:
             ax.tick_params(labelbottom=False)
         axes[0].set_xlim(run.t[0], max(run.t[-1], np.nextafter(run.t[0], np.inf)))
-        figure.suptitle(run.system_name, x=0.01, ha="left", fontsize=12, fontweight="bold")
-        rule = "events located" if run.located else f"theta = {style.number(run.theta)}"
+        rule = "events located" if run.located else f"$\\theta$ = {style.number(run.theta)}"
         ended = "" if run.complete else f"\n{run.status}"
-        style.caption(
-            figure,
-            f"Δt = {style.number(run.dt)} s, {run.steps:,} steps, {rule}\ncertificate: {run.certificate}{ended}",
-        )
+        note = f"Δt = {style.number(run.dt)} s, {run.steps:,} steps, {rule}\ncertificate: {run.certificate}{ended}"
+        dress(figure, run.system_name, note)
     return figure
 
 
@@ -95,9 +91,10 @@ def _lines(
     for k, name in chosen.items():
         t, shown = style.thin(run.t, values[:, k])
         ax.plot(t, factor * shown, color=colours[k], label=name)
-    ax.set_ylabel(f"[{label}]")
+    letter = {"A": "$i$", "V": "$u$"}.get(unit, "$Q$" if "/s" in unit else "$p$")
+    ax.set_ylabel(f"{letter} [{style.unit_text(label)}]")
     if chosen:
-        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(chosen), borderaxespad=0.2, columnspacing=1.2)
 
 
 def _bands(ax: Axes, run: CircuitRun, names: list[str]) -> None:

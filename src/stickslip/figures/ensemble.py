@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from stickslip.ensembles.result import Ensemble
 from stickslip.figures import style
+from stickslip.figures.sheet import dress
 
 _SHOWN = ("period", "drop", "passages", "kinetic_end", "max_penetration")
 _MOST_POINTS = 800_000
@@ -40,8 +41,7 @@ def draw_ensemble(result: Ensemble) -> Figure:
             figure.align_ylabels(list(panels))
             panels[-1].set_xlabel(_axis_label(along))
             panels[-1].set_xlim(float(along.min()), float(along.max()) if along.size > 1 else None)
-        figure.suptitle(f"{dataset.attrs['title']}, {len(result):,} members", x=0.01, ha="left", fontsize=9.5)
-        style.caption(figure, _caption(result))
+        dress(figure, f"{dataset.attrs['title']}, {len(result):,} members", _caption(result))
         return figure
 
 

@@ -10,9 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.patheffects import withStroke
 from scipy import ndimage
 
 from stickslip.figures import style
+from stickslip.figures.sheet import dress, sheet
 from stickslip.impacts.impact import Impact
 
 TINTS = {
@@ -30,21 +32,11 @@ BOUNDS = {
     "released": r"$\Lambda_N = 0$",
     "frictionless": r"$\Lambda_T = 0$",
 }
+HATCH = "#7B8593"
+"""Colour of the hatching where the slip reverses."""
+_HALO = [withStroke(linewidth=2.6, foreground=style.PAPER)]
+"""A rim of paper around words that lie on hatching or lines."""
 _ROOM = 0.17  # least distance from a text to the edge of its region [inch]; narrower regions get no text
-
-
-def page(width: float, height: float, handles: Sequence[Any], **options: Any) -> tuple[Figure, Any]:
-    """A figure with a legend across its head and one pair of axes beneath."""
-    figure = style.new_figure(width, height)
-    grid = figure.add_gridspec(2, 1, height_ratios=[0.26, height - 1.2])
-    head = figure.add_subplot(grid[0])
-    head.set_axis_off()
-    spacing, length = {5: (1.1, 1.6), 6: (0.9, 1.1)}.get(len(handles), (1.6, 1.6))  # all in one line
-    head.legend(
-        handles=list(handles), loc="center left", ncols=len(handles), borderaxespad=0.0, columnspacing=spacing,
-        handlelength=length, handletextpad=0.5,
-    )  # fmt: skip
-    return figure, figure.add_subplot(grid[1], **options)
 
 
 def cells(ax: Axes, x: np.ndarray, y: np.ndarray, values: np.ndarray, colours: Sequence[str]) -> None:
@@ -84,10 +76,10 @@ def hatch(ax: Axes, x: np.ndarray, y: np.ndarray, where: np.ndarray) -> None:
     """Hatch the cells with centres x, y in which `where` (len(y), len(x)) is True."""
     if where.any() and not where.all():
         drawn = ax.contourf(x, y, where.astype(float), levels=[0.5, 1.5], colors="none", hatches=["////"], zorder=1)
-        drawn.set_edgecolor("#9AA3AF")
+        drawn.set_edgecolor(HATCH)
         drawn.set_linewidth(0.0)
     elif where.all():
-        ax.patch.set(hatch="////", edgecolor="#9AA3AF")
+        ax.patch.set(hatch="////", edgecolor=HATCH)
 
 
 def name_regions(
@@ -108,7 +100,9 @@ def name_regions(
             i, j = np.nonzero(depth >= 0.97 * depth.max())
             centre = np.argmin(np.hypot((i - i.mean()) / rows, (j - j.mean()) / columns))
             places.append((float(x[j[centre]]), float(y[i[centre]]), text))
-    look = {"ha": "center", "va": "center", "fontsize": 9, "linespacing": 1.4, "zorder": 6, **options}
+    look = {
+        "ha": "center", "va": "center", "fontsize": 9, "linespacing": 1.4, "zorder": 6, "path_effects": _HALO, **options
+    }  # fmt: skip
     for x_0, y_0, text in places:
         ax.text(x_0, y_0, text, **look)
     return places
@@ -132,7 +126,7 @@ def regime_handles(state: np.ndarray) -> list[Patch]:
 
 def reversal_handle(text: str = "tangential velocity changes its sign") -> Patch:
     """Legend entry of the hatching that `hatch` draws."""
-    return Patch(facecolor="none", edgecolor="#9AA3AF", hatch="//////", linewidth=0.0, label=text)
+    return Patch(facecolor="none", edgecolor=HATCH, hatch="//////", linewidth=0.0, label=text)
 
 
 def map_figure(
@@ -143,15 +137,12 @@ def map_figure(
         handles: list[Any] = regime_handles(state)
         if reversal.any():
             handles.append(reversal_handle("slip reverses"))
-        figure, ax = page(7.0, 5.2, handles)
+        figure, (ax,) = sheet(1, 1, 4.2, width=7.0)
         regimes(ax, x[1], y[1], state)
         hatch(ax, x[1], y[1], reversal)
         name_regimes(ax, x[1], y[1], state)
-        for text in ax.texts:
-            text.set_bbox({"boxstyle": "round,pad=0.25", "facecolor": style.PAPER, "alpha": 0.75, "linewidth": 0.0})
         style.panel(ax, "", x[0], y[0])
-        figure.suptitle(title, x=0.01, ha="left", fontsize=10.5, fontweight="bold")
-        style.caption(figure, note)
+        dress(figure, title, note, handles)
         return figure
 
 

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from stickslip.analysis.cycle_result import LimitCycle
 from stickslip.figures import style
+from stickslip.figures.sheet import dress
 
 _EVENTS = {
     "impact": "o", "closes": "<", "opens": "^", "sticks": "D", "slips": "s", "slip reverses": "d", "grazes": "x",
@@ -40,9 +41,9 @@ def draw(cycle: LimitCycle) -> Figure:
             f", {name} {value:+.6g} {cycle.units.get(name, '')} per cycle" for name, value in cycle.shift.items()
         )
         how = f"{cycle.method}, {'rtol' if cycle.method == 'event-driven' else 'dt'} {style.number(cycle.step)}"
-        figure.suptitle(f"Limit cycle of {cycle.system.replace('_', ' ')}", x=0.01, ha="left", fontsize=11)
-        style.caption(
+        dress(
             figure,
+            f"Limit cycle of {cycle.system.replace('_', ' ')}",
             f"period {cycle.period:.9g} s{moves}; {cycle.returns} passage{'s' if cycle.returns > 1 else ''} of the "
             f"section ({cycle.section}) per cycle; {cycle.stability}; {how}, "
             f"closure {style.number(float(f'{cycle.certificate.closure:.1e}'))}, estimated error "

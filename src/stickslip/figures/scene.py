@@ -1,4 +1,4 @@
-"""The figure of a scene's run: pictures at four instants, displacements of the bodies, and the energies."""
+"""The figure of a scene's run: pictures at four instants, displacements of the bodies, energies, contact states."""
 
 from __future__ import annotations
 
@@ -9,41 +9,58 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from stickslip.drawing.primitives import Box
-from stickslip.figures import mechanism, style
-from stickslip.figures.trajectory import _energies, caption
+from stickslip.figures import mechanism, ribbon, style
+from stickslip.figures.sheet import dress, sheet
+from stickslip.figures.trajectory import caption, contact_strip, energies
 from stickslip.scenario import SceneScenario, as_shown
 from stickslip.scenes.bodies import COORDINATES
 from stickslip.scenes.scene import Scene
 from stickslip.trajectory import Trajectory
 
 PICTURES = 4
+MOST_BANDS = 12
+"""Most bodies whose contact states are drawn: those with the largest impulses."""
 MOST_LINES = 8  # bodies up to which each has a line; for more bodies the median and the largest are drawn
 
 
 def plot(trajectory: Trajectory, scenario: SceneScenario | Scene) -> Figure:
-    """Return the figure: the scene at four instants, displacements of the bodies, energies.
+    """Return the figure: the scene at four instants, displacements of the bodies, energies, contact states.
 
     scenario : the `Scene` that was run, or the entry of the library.
     """
     shown: SceneScenario = as_shown(scenario, trajectory)
+    bands = ribbon.most_loaded(trajectory, MOST_BANDS)
+    strip = [0.34 + 0.2 * len(bands)] if len(bands) and np.any(trajectory.normal_impulse) else []
     with style.look():
         records = np.linspace(0, len(trajectory) - 1, PICTURES).astype(int)
         boxes = _boxes(trajectory, shown, records)
         aspect = float(np.clip((boxes[0][1] - boxes[0][0]) / (boxes[0][3] - boxes[0][2]), 0.45, 2.2))
-        tall = float(np.clip(2.3 / aspect, 1.3, 3.9))  # height of the pictures, 2.3 inches wide
-        figure = style.new_figure(9.4, tall + 3.6)
-        grid = figure.add_gridspec(2, 2 * PICTURES, height_ratios=[tall, 2.2])
+        figure, axes = sheet(1, 1, 1.0)
+        axes[0].remove()
+        width = figure.get_figwidth()
+        across = PICTURES if width > 5.0 else PICTURES // 2  # pictures in a row
+        tall = float(np.clip(width / across / aspect, 0.9, 3.2)) + 0.22  # height of the pictures with their times
+        heights = [tall] * (PICTURES // across) + [1.9] * (1 if across == PICTURES else 2) + strip
+        figure.set_figheight(sum(heights))
+        grid = figure.add_gridspec(len(heights), 2 * across, height_ratios=heights)
         for k, record in enumerate(records):
-            ax = figure.add_subplot(grid[0, 2 * k : 2 * k + 2])
+            column = 2 * (k % across)
+            ax = figure.add_subplot(grid[k // across, column : column + 2])
             mechanism.prepare(ax, mechanism.filled(boxes[k], aspect))
             mechanism.draw(ax, shown.drawing(trajectory.q[record], trajectory.t[record], trajectory.parameters))
-            ax.set_title(f"t = {trajectory.t[record]:.3g} s")
-        left = figure.add_subplot(grid[1, :PICTURES])
+            ax.set_title(f"$t$ = {trajectory.t[record]:.3g} s")
+        row = PICTURES // across
+        left = figure.add_subplot(grid[row, :across] if across == PICTURES else grid[row, :])
         _displacements(left, trajectory, shown)
-        _energies(figure.add_subplot(grid[1, PICTURES:], sharex=left), trajectory)
+        place = grid[row, across:] if across == PICTURES else grid[row + 1, :]
+        energies(figure.add_subplot(place, sharex=left), trajectory, "")
+        if strip:
+            ax = figure.add_subplot(grid[-1, :], sharex=left)
+            contact_strip(ax, trajectory, bands)
+            ax.tick_params(labelbottom=True)
+            ax.set_xlabel("t [s]")
         left.set_xlim(trajectory.t[0], trajectory.t[-1])
-        figure.suptitle(shown.title, x=0.01, ha="left", fontsize=12, fontweight="bold")
-        style.caption(figure, caption(trajectory, shown.source))
+        dress(figure, shown.title, caption(trajectory, shown.source))
     return figure
 
 
@@ -87,5 +104,5 @@ def _displacements(ax: Axes, trajectory: Trajectory, scenario: SceneScenario) ->
     factor, unit = style.prefix(np.concatenate(series), "m")
     for name, y in zip(lines, series, strict=True):
         ax.plot(t, factor * y, label=name)
-    style.panel(ax, "distance from the start", "t [s]", f"[{unit}]")
-    ax.legend(loc="best", ncols=1 if len(lines) <= 4 else 2, fontsize=6.5)
+    style.panel(ax, "distance from the start", "t [s]", f"distance [{unit}]")
+    ax.legend(loc="best", ncols=1 if len(lines) <= 4 else 2, fontsize=7)

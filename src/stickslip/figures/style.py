@@ -15,7 +15,6 @@ import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.textpath import TextPath
 
 from stickslip._version import __version__
 from stickslip.io.disk import NotRegular, open_binary, replacing
@@ -23,7 +22,8 @@ from stickslip.trajectory import CLOSED, IMPACT, OPEN, SLIP_MINUS, SLIP_PLUS, ST
 
 SIGNATURE = f"Drawn by stickslip {__version__}"
 FORMATS = ("png", "svg", "pdf")
-_CAPTION_SIZE = 6.8  # pt
+TICKS = 8.5
+"""Size of the numbers at the axes [pt]."""
 
 INK, GREY, FAINT, PAPER = "#22272E", "#6B7280", "#E4E7EB", "#FFFFFF"
 SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe and Ito, 2008
@@ -38,8 +38,8 @@ STATE_COLOURS = {
 
 _LOOK: dict[Any, Any] = {
     "font.family": "DejaVu Sans",  # comes with matplotlib, so a picture is equal on every machine
-    "font.size": 8.5,
-    "mathtext.fontset": "dejavusans",
+    "font.size": TICKS,
+    "mathtext.fontset": "dejavuserif",  # letters of formulas in italics, as high as the words around them
     "text.color": INK,
     "axes.titlesize": 9.5,
     "axes.titleweight": "bold",
@@ -155,6 +155,39 @@ def number(value: float) -> str:
     return re.sub(r"e([+-])0*(\d)", lambda match: f"e{match[1].replace('+', '')}{match[2]}", f"{value:g}")
 
 
+_LETTERS = {
+    "α": r"\alpha", "β": r"\beta", "γ": r"\gamma", "Δ": r"\Delta", "δ": r"\delta", "ε": r"\varepsilon", "η": r"\eta",
+    "θ": r"\theta", "Λ": r"\Lambda", "λ": r"\lambda", "μ": r"\mu", "ν": r"\nu", "ξ": r"\xi", "φ": r"\varphi",
+    "ω": r"\omega",
+}  # fmt: skip
+_FORMULA = re.compile(r"(\$[^$]*\$)")
+_POWER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-]?)0*(\d+)(?![\w.]*\d)")
+_GREEK_LETTER = re.compile(f"Δt|[{''.join(_LETTERS)}](?![a-z])")
+
+
+def typeset(text: str) -> str:
+    """Words with their formulas in mathematical type: 1e-5 becomes $10^{-5}$, μ becomes $\\mu$, "t [s]" "$t$ [s]".
+
+    What stands between dollars already is left as it is.
+    """
+    text = re.sub(r"^([A-Za-z])(?= \[)", r"$\1$", text)
+    return "".join(part if part.startswith("$") else _typeset_words(part) for part in _FORMULA.split(text))
+
+
+def _typeset_words(text: str) -> str:
+    def power(match: re.Match[str]) -> str:
+        mantissa, sign, exponent = match[1], match[2].replace("+", ""), match[3]
+        if int(exponent) == 0:
+            return mantissa
+        factor = "" if float(mantissa) == 1.0 else rf"{mantissa}\times "
+        return rf"${factor}10^{{{sign}{exponent}}}$"
+
+    def letter(match: re.Match[str]) -> str:
+        return r"$\Delta t$" if match[0] == "Δt" else f"${_LETTERS[match[0]]}$"
+
+    return _GREEK_LETTER.sub(letter, _POWER.sub(power, text))
+
+
 def prefix(values: np.ndarray, unit: str) -> tuple[float, str]:
     """Factor and unit that bring values between 1 and 1000: (1e3, "mJ") for some thousandths of a joule."""
     largest = np.nanmax(np.abs(values), initial=0.0)
@@ -169,23 +202,6 @@ def axis_label(names: str | tuple[str, ...], units: Mapping[str, str]) -> str:
     names = (names,) if isinstance(names, str) else names
     unit = units.get(names[0], "")
     return ", ".join(symbol(name) for name in names) + (f" [{unit_text(unit)}]" if unit else "")
-
-
-def caption(figure: Figure, text: str) -> None:
-    """Write small grey lines at the foot of a figure; a line too long for the figure is broken."""
-    room = 72.0 * 0.98 * figure.get_figwidth()
-    lines = [part for line in text.split("\n") for part in _wrapped(line, room)]
-    figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=_CAPTION_SIZE, color=GREY, linespacing=1.5)
-
-
-def _wrapped(line: str, room: float) -> list[str]:
-    """Parts of a line that fit into `room` [pt], cut after commas and semicolons outside formulas."""
-    lines, rest = [""], re.split(r"(?<=[,;] )(?=(?:[^$]*\$[^$]*\$)*[^$]*$)", line)
-    for part in rest:
-        if lines[-1] and TextPath((0, 0), lines[-1] + part.rstrip(), size=_CAPTION_SIZE).get_extents().width > room:
-            lines.append("")
-        lines[-1] += part
-    return [part.rstrip() for part in lines]
 
 
 def thin(t: np.ndarray, *series: np.ndarray, points: int = 4000) -> tuple[np.ndarray, ...]:

@@ -1,18 +1,21 @@
-"""The default figure of a run: coordinates, velocities, contact states and energies over time."""
+"""The default figure of a run: picture, phase portrait, coordinates and velocities, contact states, energies."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.gridspec import SubplotSpec
 
-from stickslip.figures import mechanism, ribbon, style
+from stickslip.figures import mechanism, portrait, ribbon, style
+from stickslip.figures.sheet import dress, sheet
 from stickslip.scenario import as_shown
 from stickslip.trajectory import Trajectory
 
 if TYPE_CHECKING:
+    from stickslip.drawing.primitives import Drawing
     from stickslip.scenario import Scenario
     from stickslip.scenes.scene import Scene
 
@@ -25,58 +28,85 @@ _MOST_BANDS = 20
 def plot(trajectory: Trajectory, scenario: Scenario | Scene | None = None) -> Figure:
     """Return the figure of a run.
 
-    Coordinates stand left, their velocities right, quantities of equal unit together.  Below them stand the states of
-    the contacts (at most the twenty with the largest impulses) and the energies.  With a scenario, or the `Scene` that
-    was run, the figure carries its title and the mechanism in its first state.
+    On top stands the mechanism in its first state beside the phase portrait that tells most; a system without a drawing
+    has two portraits.  Below them coordinates stand left and their velocities right, quantities of equal unit together.
+    Then come the states of the contacts (at most the twenty with the largest impulses) and the energies.  Coordinates
+    that do not change are left out where others do.
     """
     shown: Scenario | None = as_shown(scenario, trajectory)
     groups = _rows(trajectory)
     drawing = None if shown is None else shown.drawing
+    portraits = portrait.telling(trajectory, 2 if drawing is None else 1)
     bands = ribbon.most_loaded(trajectory, _MOST_BANDS)
-    contacts = len(bands)
-    heights = [1.5] * len(groups) + ([0.42 + 0.24 * contacts] if contacts else []) + [1.5]
-    columns = [1.0, 1.0] if drawing is None else [0.72, 1.0, 1.0]
+    head = [2.1] if portraits or drawing is not None else []
+    strip = [0.34 + 0.2 * len(bands)] if len(bands) else []
     with style.look():
-        figure = style.new_figure(3.9 * sum(columns), sum(heights) + 0.45 * len(heights) + 0.7)
-        grid = figure.add_gridspec(len(heights), len(columns), height_ratios=heights, width_ratios=columns)
-        first = len(columns) - 2
-        top: Axes | None = None
-        for row, pair in enumerate(groups):
-            for column, names in enumerate(pair):
-                if not names:
-                    continue
-                ax = figure.add_subplot(grid[row, first + column], sharex=top)
-                top = top or ax
-                _histories(ax, trajectory, names)
-                if row == len(groups) - 1:
-                    ax.set_xlabel("t [s]")
-                else:
-                    ax.tick_params(labelbottom=False)
-        assert top is not None
-        if contacts:
-            ax = figure.add_subplot(grid[len(groups), first:], sharex=top)
-            states = ribbon.draw(ax, trajectory, contacts=bands)
-            ax.set_title(_bands_in_words(contacts, len(trajectory.contact_names)))
-            if states:
-                ax.legend(
-                    handles=ribbon.legend(states), loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(states),
-                    borderaxespad=0.2, columnspacing=1.2,
-                )  # fmt: skip
-            ax.tick_params(labelbottom=False)
-        _energies(figure.add_subplot(grid[-1, first:], sharex=top), trajectory)
-        top.set_xlim(trajectory.t[0], max(trajectory.t[-1], np.nextafter(trajectory.t[0], np.inf)))
+        figure, axes = sheet(1, 1, sum(head) + 1.45 * len(groups) + sum(strip) + 1.45)
+        axes[0].remove()
+        narrow = figure.get_figwidth() < 5.0
+        if narrow:
+            head = [2.0] * (len(portraits) + (drawing is not None))
+            figure.set_figheight(sum(head) + 1.45 * sum(bool(x) for pair in groups for x in pair) + sum(strip) + 1.4)
+        places = _places(figure, head, groups, strip, narrow)
         if drawing is not None:
-            ax = figure.add_subplot(grid[:, 0])
-            some = np.linspace(0, len(trajectory) - 1, min(len(trajectory), 60)).astype(int)
-            box = drawing.fit(trajectory.q[some], trajectory.t[some], trajectory.parameters)
-            aspect = float(np.clip((box[1] - box[0]) / (box[3] - box[2]), 0.5, 1.5))
-            mechanism.prepare(ax, mechanism.filled(box, aspect))
-            ax.set_anchor("N")
-            mechanism.draw(ax, drawing(trajectory.q[0], trajectory.t[0], trajectory.parameters))
+            _picture(figure.add_subplot(places.pop(0)), trajectory, drawing)
+        for pair in portraits:
+            ax = figure.add_subplot(places.pop(0))
+            portrait.draw(ax, trajectory, *pair)
+            ax.set_title("phase portrait")
+        del places[: len(places) - sum(bool(x) for pair in groups for x in pair) - len(strip) - 1]
+        top: Axes | None = None
+        for names in (names for pair in groups for names in pair if names):
+            ax = figure.add_subplot(places.pop(0), sharex=top)
+            top = top or ax
+            _histories(ax, trajectory, names)
+            ax.tick_params(labelbottom=False)
+        assert top is not None
+        if strip:
+            contact_strip(figure.add_subplot(places.pop(0), sharex=top), trajectory, bands)
+        energies(figure.add_subplot(places.pop(0), sharex=top), trajectory)
+        top.set_xlim(trajectory.t[0], max(trajectory.t[-1], np.nextafter(trajectory.t[0], np.inf)))
         title = trajectory.system_name if shown is None else shown.title
-        figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
-        style.caption(figure, caption(trajectory, None if shown is None else shown.source))
+        dress(figure, title, caption(trajectory, None if shown is None else shown.source))
     return figure
+
+
+def _places(figure: Figure, head: list[float], groups: Any, strip: list[float], narrow: bool) -> list[SubplotSpec]:
+    """Places of the panels from top to bottom: head, histories by pairs, strip of contacts, energies."""
+    pairs = [[names for names in pair if names] for pair in groups]
+    if narrow:
+        heights = [*head, *(1.45 for pair in pairs for _ in pair), *strip, 1.4]
+        grid = figure.add_gridspec(len(heights), 1, height_ratios=heights)
+        return [grid[row, 0] for row in range(len(heights))]
+    heights = [*head, *(1.45 for _ in pairs), *strip, 1.45]
+    grid = figure.add_gridspec(len(heights), 2, height_ratios=heights)
+    places = [grid[0, 0], grid[0, 1]] if head else []
+    for row, pair in enumerate(pairs, len(head)):
+        places += [grid[row, column] for column in range(len(pair))]
+    return [*places, *(grid[row, :] for row in range(len(head) + len(pairs), len(heights)))]
+
+
+def _picture(ax: Axes, trajectory: Trajectory, drawing: Drawing) -> None:
+    """The mechanism in its first state, in a view that has room for its whole motion."""
+    some = np.linspace(0, len(trajectory) - 1, min(len(trajectory), 60)).astype(int)
+    box = drawing.fit(trajectory.q[some], trajectory.t[some], trajectory.parameters)
+    aspect = float(np.clip((box[1] - box[0]) / (box[3] - box[2]), 0.6, 3.0))
+    mechanism.prepare(ax, mechanism.filled(box, aspect))
+    states = trajectory.contact_state[0] if len(trajectory.contact_names) else None
+    mechanism.draw(ax, drawing(trajectory.q[0], trajectory.t[0], trajectory.parameters), states)
+    ax.set_title(f"$t$ = {style.number(float(trajectory.t[0]))} s", loc="left")
+
+
+def contact_strip(ax: Axes, trajectory: Trajectory, bands: np.ndarray) -> None:
+    """Draw the states of the contacts `bands` over time, with their legend."""
+    states = ribbon.draw(ax, trajectory, contacts=bands)
+    ax.set_title(_bands_in_words(len(bands), len(trajectory.contact_names)))
+    if states:
+        ax.legend(
+            handles=ribbon.legend(states), loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(states),
+            borderaxespad=0.2, columnspacing=1.2,
+        )  # fmt: skip
+    ax.tick_params(labelbottom=False)
 
 
 def _bands_in_words(shown: int, contacts: int) -> str:
@@ -94,8 +124,11 @@ def caption(trajectory: Trajectory, source: str | None = None) -> str:
 
 
 def _rows(trajectory: Trajectory) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Names of the quantities on the left and on the right of each row."""
-    return _by_body(trajectory) if _of_scene(trajectory) else _by_unit(trajectory)
+    """Names of the quantities on the left and on the right of each row, without those that never change."""
+    rows = _by_body(trajectory) if _of_scene(trajectory) else _by_unit(trajectory)
+    moving = {name for pair in rows for names in pair for name in names if np.ptp(trajectory[name]) > 0.0}
+    kept = [(tuple(n for n in left if n in moving), tuple(n for n in right if n in moving)) for left, right in rows]
+    return [pair for pair in kept if any(pair)] or rows
 
 
 def _of_scene(trajectory: Trajectory) -> bool:
@@ -139,7 +172,8 @@ def _histories(ax: Axes, trajectory: Trajectory, names: tuple[str, ...]) -> None
         ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(names), borderaxespad=0.2)
 
 
-def _energies(ax: Axes, trajectory: Trajectory) -> None:
+def energies(ax: Axes, trajectory: Trajectory, title: str = "energy") -> None:
+    """Kinetic, potential and total energy over time; without a title where the legend needs the whole head."""
     energy = trajectory.energy
     t, kinetic, potential, total = style.thin(trajectory.t, energy.kinetic, energy.potential, energy.total)
     factor, unit = style.prefix(np.concatenate([kinetic, potential]), "J")
@@ -147,5 +181,5 @@ def _energies(ax: Axes, trajectory: Trajectory) -> None:
     if np.isfinite(potential).any():
         ax.plot(t, factor * potential, color=style.SERIES[4], label="potential")
         ax.plot(t, factor * total, color=style.INK, label="total")
-    style.panel(ax, "energy", "t [s]", f"E [{unit}]")
+    style.panel(ax, title, "t [s]", f"E [{unit}]")
     ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.2)

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from stickslip.checks import known_keywords, unknown_name
-from stickslip.library import scenes
+from stickslip.circuits.scenario import CircuitScenario
+from stickslip.library import circuits, scenes
 from stickslip.library.angled_bar import angled_bar
 from stickslip.library.ball_on_turntable import ball_on_turntable
 from stickslip.library.billiards import billiards
@@ -24,6 +25,7 @@ from stickslip.library.impact_oscillator import impact_oscillator
 from stickslip.library.impacting_bar import impacting_bar
 from stickslip.library.kane_pendulum import kane_pendulum
 from stickslip.library.newton_cradle import newton_cradle
+from stickslip.library.one_way_clutch import one_way_clutch
 from stickslip.library.painleve_rod import painleve_rod
 from stickslip.library.pendulum_against_stop import pendulum_against_stop
 from stickslip.library.rimless_wheel import rimless_wheel
@@ -33,6 +35,7 @@ from stickslip.library.slider_crank_ideal import slider_crank_ideal
 from stickslip.library.sliding_ball import sliding_ball
 from stickslip.library.sliding_coin import sliding_coin
 from stickslip.library.sliding_top import sliding_top
+from stickslip.library.solenoid import solenoid
 from stickslip.library.spinning_top import spinning_top
 from stickslip.library.three_masses import three_masses
 from stickslip.library.two_balls import two_balls
@@ -40,6 +43,7 @@ from stickslip.library.woodpecker import woodpecker
 from stickslip.scenario import Scenario, SceneScenario
 
 __all__ = [
+    "CircuitScenario",
     "Scenario",
     "SceneScenario",
     "angled_bar",
@@ -51,6 +55,8 @@ __all__ = [
     "brick_on_ramp",
     "chaplygin_sleigh",
     "chatterjee_rod",
+    "circuit_names",
+    "circuits",
     "compass_gait",
     "four_bar",
     "friction_oscillator",
@@ -62,6 +68,7 @@ __all__ = [
     "keywords",
     "names",
     "newton_cradle",
+    "one_way_clutch",
     "painleve_rod",
     "pendulum_against_stop",
     "rimless_wheel",
@@ -73,6 +80,7 @@ __all__ = [
     "sliding_ball",
     "sliding_coin",
     "sliding_top",
+    "solenoid",
     "spinning_top",
     "three_masses",
     "two_balls",
@@ -120,13 +128,18 @@ _ENTRIES: dict[str, Callable[..., Scenario]] = {
         sliding_ball,
         sliding_top,
         sliding_coin,
+        one_way_clutch,
+        solenoid,
     )
 }
 
 _SCENES: dict[str, Callable[..., SceneScenario]] = {
     name: _offered(entry) for name, entry in {billiards.__name__: billiards, **scenes.ENTRIES}.items()
 }
-globals().update(_ENTRIES, **_SCENES)  # every entry is a function of this module: library.cube_stack()
+_CIRCUITS: dict[str, Callable[..., CircuitScenario]] = {
+    name: _offered(entry) for name, entry in circuits.ENTRIES.items()
+}
+globals().update(_ENTRIES, **_SCENES, **_CIRCUITS)  # every entry is a function of this module: library.cube_stack()
 
 
 def names() -> tuple[str, ...]:
@@ -137,6 +150,11 @@ def names() -> tuple[str, ...]:
 def scene_names() -> tuple[str, ...]:
     """Names of the entries that are scenes of bodies and shapes."""
     return tuple(_SCENES)
+
+
+def circuit_names() -> tuple[str, ...]:
+    """Names of the entries that are circuits."""
+    return tuple(_CIRCUITS)
 
 
 def keywords(name: str) -> dict[str, Any]:
@@ -161,7 +179,7 @@ def units(name: str) -> dict[str, str]:
 
 
 def get(name: str, **parameters: Any) -> Any:
-    """Return the library entry `name` with its keywords set: a `Scenario`, or a `SceneScenario` for a scene.
+    """Return the library entry `name` with its keywords set: a `Scenario`, a `SceneScenario` or a `CircuitScenario`.
 
     Raises ValueError for a name or a keyword that the library does not have.
 
@@ -177,7 +195,7 @@ def get(name: str, **parameters: Any) -> Any:
 
 
 def _entry(name: str) -> Callable[..., Scenario]:
-    entries: dict[str, Callable[..., Any]] = {**_ENTRIES, **_SCENES}
+    entries: dict[str, Callable[..., Any]] = {**_ENTRIES, **_SCENES, **_CIRCUITS}
     if name not in entries:
         raise ValueError(unknown_name("library entry", name, entries))
     return entries[name]

@@ -17,7 +17,7 @@ from stickslip.checks import whole_number
 from stickslip.scenario import SceneScenario
 from stickslip.scenes.bodies import Body
 from stickslip.scenes.scene import Scene
-from stickslip.scenes.shapes import Box, Capsule, Circle, HalfPlane, HalfSpace, Polygon, Sphere
+from stickslip.scenes.shapes import Box, Capsule, Circle, Compound, HalfPlane, HalfSpace, Polygon, Sphere
 
 __all__ = [
     "arch",
@@ -31,8 +31,10 @@ __all__ = [
     "heavy_on_light",
     "poured_spheres",
     "rolling_disc",
+    "spoked_wheel",
     "thrown_cube",
     "tippe_top",
+    "toothed_ratchet",
 ]
 
 
@@ -246,6 +248,67 @@ def poured_spheres(spheres: int = 300, friction: float = 0.3, radius: float = 0.
     return scene
 
 
+def spoked_wheel(spokes: int = 8, slope: float = math.radians(12.0), inertia: float = 0.25) -> Scene:
+    """A wheel of spokes without a rim on a `slope` [rad], in the plane: the scene of the mechanism `rimless_wheel`.
+
+    Its spokes are 1 m long, its mass is 1 kg, its `inertia` [kg m^2] counts about the hub.  The tips of the spokes are
+    vertices of one compound body.  It starts right after an impact, 1.2 times as fast as in the cycle of one step, and
+    the x-axis leads down the slope.
+    """
+    alpha, g, friction = math.pi / spokes, 9.81, 10.0
+    eta = (inertia + math.cos(2.0 * alpha)) / (inertia + 1.0)
+    cycle = math.sqrt(4.0 * g * math.sin(alpha) * math.sin(slope) / (inertia + 1.0) * eta**2 / (1.0 - eta**2))
+    scene = Scene(dim=2, gravity=(g * math.sin(slope), -g * math.cos(slope)), name="spoked wheel")
+    scene.add_static(HalfPlane((0, 1)), friction=friction, name="slope")
+    parts = []
+    for k in range(spokes):
+        c, s = math.cos(2.0 * alpha * k), math.sin(2.0 * alpha * k)
+        parts.append(Polygon([(c * x - s * y, s * x + c * y) for x, y in ((-0.03, 0.0), (0.0, -1.0), (0.03, 0.0))]))
+    height, speed = math.cos(alpha), 1.2 * cycle
+    scene.add_body(
+        Compound(parts), mass=1.0, inertia=inertia, position=(0.0, height), orientation=alpha,
+        velocity=(height * speed, math.sin(alpha) * speed), angular_velocity=-speed, friction=friction, name="wheel",
+    )  # fmt: skip
+    return scene
+
+
+def toothed_ratchet(
+    teeth: int = 12, pitch: float = 0.02, force: float = 3.0, frequency: float = 2.0, guide_friction: float = 1.0
+) -> Scene:
+    """A rack with saw teeth of a `pitch` [m], pulled to and fro, and a pawl that lets it go one way, in the plane.
+
+    The rack weighs 0.5 kg.  It slides along x under a `force` [N] that changes as a sine with the `frequency` [Hz], and
+    under the dry `guide_friction` [N] of its guide.  A torque presses the pawl on the teeth, which are 0.4 pitches
+    high.  The rack advances by whole pitches, whatever the stroke.  `ss.Ratchet` is the limit of fine teeth.
+    """
+    scene = Scene(dim=2, name="toothed ratchet")
+    height = 0.4 * pitch
+    start = 0.025 * pitch - (teeth - 2) * pitch
+    bar = [(0.0, -0.75 * pitch), (teeth * pitch, -0.75 * pitch), (teeth * pitch, 0.0), (0.0, 0.0)]
+    saw = [Polygon([(k * pitch, 0.0), ((k + 1) * pitch, 0.0), (k * pitch, height)]) for k in range(teeth)]
+    shape = Compound([Polygon(bar), *saw])
+    centre = shape.mass_properties(2).centre[:2]
+    rack = scene.add_body(shape, mass=0.5, position=(centre[0] + start, centre[1]), friction=0.1, name="rack")
+    scene.add_prismatic(None, rack, (0, 0), (1, 0), friction=guide_friction)
+    scene.add_force(rack, force=lambda t, x, v: (force * math.sin(2.0 * math.pi * frequency * t), 0.0))
+    tip, length, lean = np.array([0.0, 0.02 * pitch]), 2.5 * pitch, 0.8
+    along = np.array([-math.cos(lean), math.sin(lean)])
+    across = np.array([along[1], -along[0]])
+    hinge = tip + length * along
+    outline = [
+        tip,
+        tip + length * (0.4 * along + 0.06 * across),
+        tip + length * (1.1 * along + 0.08 * across),
+        tip + length * (1.1 * along - 0.08 * across),
+        tip + length * (0.4 * along - 0.06 * across),
+    ]
+    pawl = Polygon([tuple(point) for point in outline])
+    middle = pawl.mass_properties(2).centre[:2]
+    lever = scene.add_body(pawl, mass=0.05, position=middle, friction=0.1, name="pawl")
+    scene.add_revolute(None, lever, tuple(hinge), damping=1e-3 * (pitch / 0.02) ** 2, torque=-0.05 * pitch / 0.02)
+    return scene
+
+
 def _ready(
     build: Callable[..., Scene], title: str, source: str, dt: float, t_end: float, **options: Any
 ) -> Callable[..., SceneScenario]:
@@ -283,6 +346,8 @@ ENTRIES: dict[str, Callable[..., SceneScenario]] = {
         _ready(rolling_disc, "Disc on a slope", "2/3 g sin(angle)", 1e-3, 1.0),
         _ready(tippe_top, "Tippe top", "Ueda, Sasaki, Watanabe 2005", 1e-4, 7.0),
         _ready(granular_column, "Collapse of a granular column", "planar", 1e-3, 1.0, tol=1e-5),
+        _ready(spoked_wheel, "Wheel of spokes on a slope", "planar, [M90] section 2", 1e-3, 5.0),
+        _ready(toothed_ratchet, "Rack with saw teeth and a pawl", "planar, [GS05] section 2", 2e-4, 2.5),
         _ready(poured_spheres, "Spheres poured into a box", "[GS05] 4: many contacts", 1e-3, 0.3, tol=1e-4),
     )
 }

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.checks import Array, finite, real_array, require_unique, unknown_name
+from stickslip.checks import Array, counted, finite, real_array, require_unique, unknown_name
 from stickslip.codes import BEHIND
 from stickslip.contact.sections import CrossSection
 from stickslip.jit.plain import MATH, plain
@@ -192,8 +192,8 @@ class System:
 
     def __repr__(self) -> str:
         return (
-            f"<{type(self).__name__} {self.name!r}: {self.n_dof} coordinates, {self.n_contacts} contacts, "
-            f"{len(self.parameter_names)} parameters>"
+            f"<{type(self).__name__} {self.name!r}: {counted(self.n_dof, 'coordinate')}, "
+            f"{counted(self.n_contacts, 'contact')}, {counted(len(self.parameter_names), 'parameter')}>"
         )
 
     def __getstate__(self) -> dict[str, Any]:

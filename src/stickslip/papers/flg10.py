@@ -6,6 +6,7 @@ clearance joints based on the non-smooth dynamics approach. Multibody System Dyn
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -20,6 +21,7 @@ from stickslip import library
 from stickslip.analysis.distinct_impacts import distinct_impacts
 from stickslip.analysis.joint_configuration import joint_configuration
 from stickslip.figures import style
+from stickslip.figures.sheet import dress, sheet
 from stickslip.papers import PaperFigure
 from stickslip.trajectory import Certificate, Energies, ImpactTable, Trajectory
 
@@ -34,26 +36,35 @@ _TURNED = "crank revolutions"
 
 
 def fig10() -> PaperFigure:
-    """Dimensionless motion of the slider's corners."""
+    """Dimensionless motion of the slider's corners; corners that move alike share a panel."""
     run = _run(_TABLE)
+    groups = _alike(run)
     with style.look():
-        figure, axes = _page(4.6, _handles("corner"))
-        for i, ax in enumerate(axes):
-            _corner(ax, run, i)
-            style.panel(ax, f"corner {i + 1}", _TURNED if i >= 2 else "", f"$y_{i + 1}$, normalised")
+        figure, axes = sheet(len(groups), 1, 1.75 if len(groups) < 4 else 1.3)
+        for ax, corners in zip(axes, groups, strict=True):
+            _corner(ax, run, corners)
+            names = [f"{i + 1}" for i in corners]
+            words = f"corners {' and '.join(names)}" if len(names) > 1 else f"corner {names[0]}"
+            label = ", ".join(f"$y_{name}$" for name in names)
+            style.panel(ax, words, _TURNED if ax is axes[-1] else "", f"{label} [1]")
         configuration = joint_configuration(run)
         title = "Dimensionless motion of the slider's corners"
         note = f"{_span(run)}: {configuration}"
-        if np.ptp(run["theta_3"]) < 1e-9:
-            note += "; the slider never tilts: corners 1 and 2, and 3 and 4, move alike"
-        return _finish(figure, "Figure 10", title, note, [run])
+        if len(groups) < 4:
+            note += "; the slider never tilts: corners 1 and 2, and 3 and 4, move alike, and each pair has one panel"
+        return _finish(figure, "Figure 10", title, note, [run], _handles("corner"))
+
+
+def _alike(run: Trajectory) -> list[tuple[int, ...]]:
+    """Groups of corners with one motion: pairs on one side of a slider that never tilts, else each corner alone."""
+    return [(0, 1), (2, 3)] if np.ptp(run["theta_3"]) < 1e-9 else [(0,), (1,), (2,), (3,)]
 
 
 def fig11() -> PaperFigure:
     """Speeds of crank and rod, and the portraits of rod and slider."""
     run = _run(_TABLE)
     with style.look():
-        figure, axes = _page(5.0, _handles("portrait"))
+        figure, axes = sheet(2, 2, 2.05)
         for ax, letter, name, who in zip(
             axes, "ab", ("omega_1", "omega_2"), ("crank speed", "connecting-rod speed"), strict=False
         ):
@@ -68,33 +79,35 @@ def fig11() -> PaperFigure:
         _slider_portrait(axes[3], run)
         axes[3].set_title("(d) slider portrait")
         title = "Speeds of crank and connecting rod, portraits of rod and slider"
-        return _finish(figure, "Figure 11", title, f"{_span(run)}: the crank is free", [run])
+        return _finish(figure, "Figure 11", title, f"{_span(run)}: the crank is free", [run], _handles("portrait"))
 
 
 def fig12() -> PaperFigure:
     """Motion of corner 1 for four coefficients of restitution."""
     runs = [_run(eps) for eps in RESTITUTIONS]
     with style.look():
-        figure, axes = _page(4.6, _handles("corner"))
+        figure, axes = sheet(2, 2, 1.75)
         for i, (ax, run) in enumerate(zip(axes, runs, strict=True)):
-            _corner(ax, run, 0)
-            style.panel(ax, _restitution_title(i, run), _TURNED if i >= 2 else "", "$y_1$, normalised")
+            _corner(ax, run, (0,))
+            style.panel(ax, _restitution_title(i, run), _TURNED if i >= 2 else "", "$y_1$ [1]")
         title = "Influence of restitution on the dimensionless motion of corner 1"
-        return _finish(figure, "Figure 12", title, f"slider on a guide for {_touching(runs)} of these two turns", runs)
+        note = f"slider on a guide for {_touching(runs)} of these two turns"
+        return _finish(figure, "Figure 12", title, note, runs, _handles("corner"))
 
 
 def fig13() -> PaperFigure:
     """Slider portraits for four coefficients of restitution."""
     runs = [_run(eps) for eps in RESTITUTIONS]
     with style.look():
-        figure, axes = _page(5.0, _handles("portrait"))
+        figure, axes = sheet(2, 2, 2.0)
         for i, (ax, run) in enumerate(zip(axes, runs, strict=True)):
             _slider_portrait(ax, run)
             ax.set_title(_restitution_title(i, run))
             if i < 2:
                 ax.set_xlabel("")
         title = "Influence of restitution on the slider portraits"
-        return _finish(figure, "Figure 13", title, f"slider on a guide for {_touching(runs)} of these two turns", runs)
+        note = f"slider on a guide for {_touching(runs)} of these two turns"
+        return _finish(figure, "Figure 13", title, note, runs, _handles("portrait"))
 
 
 @lru_cache(maxsize=len(RESTITUTIONS))
@@ -167,16 +180,6 @@ def _touching(runs: list[Trajectory]) -> str:
 # -- drawing -------------------------------------------------------------------------------------------------
 
 
-def _page(height: float, handles: list[Any]) -> tuple[Figure, list[Axes]]:
-    """A figure with a legend across its head and two rows of two panels beneath."""
-    figure = style.new_figure(7.4, height)
-    grid = figure.add_gridspec(3, 2, height_ratios=[0.26, 0.5 * (height - 1.2), 0.5 * (height - 1.2)])
-    head = figure.add_subplot(grid[0, :])
-    head.set_axis_off()
-    head.legend(handles=handles, loc="center left", ncols=len(handles), borderaxespad=0.0, columnspacing=1.6)
-    return figure, [figure.add_subplot(grid[1 + k // 2, k % 2]) for k in range(4)]
-
-
 def _handles(kind: str) -> list[Any]:
     guide = Line2D([], [], color=style.GREY, linewidth=0.8, linestyle=_DASHES, label="guide")
     impact = Line2D([], [], color=style.SERIES[1], marker="o", markersize=3.5, linestyle="none", label="impact")
@@ -185,11 +188,12 @@ def _handles(kind: str) -> list[Any]:
     return [guide, Line2D([], [], color=style.INK, marker="o", markersize=4.5, linestyle="none", label="start"), impact]
 
 
-def _corner(ax: Axes, run: Trajectory, corner: int) -> None:
-    shown, turned, y = _shown(run), turns(run), corner_motion(run, corner)
-    _shade(ax, turned[shown], joint_configuration(run).closed[shown, corner])
+def _corner(ax: Axes, run: Trajectory, corners: tuple[int, ...]) -> None:
+    """The motion of one corner, or of several that move alike."""
+    shown, turned, y = _shown(run), turns(run), corner_motion(run, corners[0])
+    _shade(ax, turned[shown], joint_configuration(run).closed[shown][:, list(corners)].any(axis=1))
     ax.plot(*style.thin(turned[shown], y[shown]), color=style.SERIES[0], linewidth=1.0, zorder=3, label="motion")
-    rows = _impact_rows(run, corner)
+    rows = np.unique(np.concatenate([_impact_rows(run, corner) for corner in corners]))
     rows = rows[shown[rows]]
     _dots(ax, turned[rows], y[rows])
     _guides(ax)
@@ -217,7 +221,7 @@ def _portrait(ax: Axes, run: Trajectory, x: np.ndarray, y: np.ndarray) -> None:
 def _slider_portrait(ax: Axes, run: Trajectory) -> None:
     _portrait(ax, run, *slider_position(run))
     _guides(ax)
-    style.panel(ax, "", "$x$, normalised", "$y$, normalised")
+    style.panel(ax, "", "$x$ [1]", "$y$ [1]")
     ax.set_xlim(-1.08, 1.08)
     ax.set_ylim(-1.15, 1.15)
 
@@ -245,17 +249,18 @@ def _restitution_title(i: int, run: Trajectory) -> str:
     return f"({'abcd'[i]}) $\\varepsilon_N$ = {run.parameters['restitution_normal']:g}"
 
 
-def _finish(figure: Figure, number: str, title: str, note: str, runs: list[Trajectory]) -> PaperFigure:
+def _finish(
+    figure: Figure, number: str, title: str, note: str, runs: list[Trajectory], handles: Sequence[Any]
+) -> PaperFigure:
     p, dt = runs[0].parameters, runs[0].dt
     c = Certificate.worst([run.certificate for run in runs])
     source = f"[FLG10] {number}"
-    figure.suptitle(f"{source}.  {title}", x=0.01, ha="left", fontsize=10.5, fontweight="bold")
     eps = ", ".join(f"{run.parameters['restitution_normal']:g}" for run in runs)
-    style.caption(
-        figure,
+    words = (
         f"Table 1 (c = {1e3 * p['clearance']:g} mm, μ = {p['friction']:g}, $\\varepsilon_N$ = {eps}, "
         f"$\\varepsilon_T$ = {p['restitution_tangential']:g}); Moreau's midpoint rule, Δt = {style.number(dt)} s, "
         f"{sum(run.steps for run in runs):,} steps\n{note}\n"
-        f"certificate: {c}; LCP size ≤ {c.max_lcp_size}",
+        f"certificate: {c}; LCP size ≤ {c.max_lcp_size}"
     )
+    dress(figure, f"{source}. {title}", words, handles)
     return PaperFigure(title, source, p, dt, c, figure)

@@ -69,9 +69,9 @@ nav a {{ margin-right: 14px; }} a {{ color: inherit; }}
 def write_index(path: Path, drawn: Sequence[Mapping[str, Any]]) -> Path:
     """Write the index of the figures that `stickslip reproduce` drew into the folder of `path`; return `path`.
 
-    drawn : one row per figure, with key, source, title, command, dt [s], parameters, files, certificate, `proof` (the
-        certificate in words) and `clean` (whether nothing failed).  A figure that could not be drawn has key and
-        `error` only.
+    drawn : one row per figure, with key, source, title, command, dt [s], parameters, files, certificate (None for a
+        drawing), `proof` (the certificate or what was checked, in words) and `clean` (whether nothing failed).  A
+        figure that could not be drawn has key and `error` only.
     """
     papers: dict[str, list[Mapping[str, Any]]] = {}
     for row in drawn:
@@ -97,6 +97,8 @@ def _judged(row: Mapping[str, Any]) -> str:
     """CSS class of a certificate: "good", "bad", or "" where energy was gained and the figure gives the reason."""
     if not row["clean"]:
         return "bad"
+    if row["certificate"] is None:
+        return "good"
     return "good" if row["certificate"]["max_energy_gain"] <= 1e-4 else ""
 
 
@@ -108,7 +110,8 @@ def _article(row: Mapping[str, Any], folder: Path) -> str:
     image = "" if picture is None else f'<img src="{escape(picture)}" alt="{escape(row["title"])}" loading="lazy">'
     links = ", ".join(f'<a href="{escape(file)}">{escape(Path(file).suffix[1:].upper())}</a>' for file in files)
     values = [f"{escape(name)}&nbsp;=&nbsp;{number(value)}" for name, value in row["parameters"].items()]
-    step = f"{number(row['dt'])} s" if row["dt"] > 0.0 else "impacts only, no time"
+    still = "a drawing, no run" if row["certificate"] is None else "impacts only, no time"
+    step = f"{number(row['dt'])} s" if row["dt"] > 0.0 else still
     facts = [
         ("command", f"<code>{escape(row['command'])}</code>"),
         ("step size", step),

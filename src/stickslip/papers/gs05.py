@@ -1,11 +1,13 @@
 """The woodpecker's figures of [GS05]: time histories of bird and sleeve, and the limit cycle.
 
 Glocker, Ch. and Studer, C.: Formulation and preparation for numerical evaluation of linear complementarity systems in
-dynamics. Multibody System Dynamics 13 (2005). Figures 4 to 6, which are figures 6 to 8 of [GS03], too.
+dynamics. Multibody System Dynamics 13 (2005). Figures 1 and 2 are drawn by `maps`; figures 4 to 6 are figures 6 to 8
+of [GS03], too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +19,7 @@ from matplotlib.patches import Patch
 
 from stickslip import library
 from stickslip.figures import style
+from stickslip.figures.sheet import dress, sheet
 from stickslip.papers import PaperFigure
 from stickslip.trajectory import OPEN, Trajectory
 
@@ -45,11 +48,11 @@ def fig6() -> PaperFigure:
     with style.look():
         handles = [
             Line2D([], [], color=style.SERIES[0], linewidth=1.6, label="limit cycle"),
-            Line2D([], [], color=style.SERIES[1], linewidth=1.2, linestyle=_DOTS, label="impact"),
+            Line2D([], [], color=style.SERIES[1], linewidth=1.6, linestyle=_DOTS, label="impact: the velocity jumps"),
             Line2D([], [], color=style.INK, marker="o", markersize=4.5, linestyle="none", label="Table I"),
-            Line2D([], [], color=style.GREY, linewidth=0.8, linestyle=_DASHES, label="a gap closes"),
+            Line2D([], [], color=style.GREY, linewidth=0.8, linestyle=_DASHES, label="angle at which a gap closes"),
         ]
-        figure, axes = _page(4.4, handles)
+        figure, axes = sheet(1, 2, 3.2)
         for ax, who, phi, omega in zip(
             axes, ("woodpecker", "sleeve"), ("phi_S", "phi_M"), ("omega_S", "omega_M"), strict=True
         ):
@@ -59,7 +62,7 @@ def fig6() -> PaperFigure:
         period = trajectory.t[stop] - trajectory.t[start]
         drop = 1e3 * (trajectory["y"][start] - trajectory["y"][stop])
         title, note = "Limit cycle in the phase space", f"cycle shown: period {period:.4f} s, drop {drop:.2f} mm"
-        return _finish(figure, "Figure 6", title, note)
+        return _finish(figure, "Figure 6", title, note, handles)
 
 
 @lru_cache(maxsize=1)
@@ -84,9 +87,9 @@ def _histories(number: str, who: str, phi: str, omega: str) -> PaperFigure:
         handles = [
             Line2D([], [], color=style.SERIES[1], linewidth=0.9, label="beak strikes the pole"),
             Patch(facecolor=_JAM, label="sleeve's lower edge on the pole"),
-            Line2D([], [], color=style.GREY, linewidth=0.8, linestyle=_DASHES, label="a gap closes"),
+            Line2D([], [], color=style.GREY, linewidth=0.8, linestyle=_DASHES, label="angle at which a gap closes"),
         ]
-        figure, axes = _page(3.5, handles)
+        figure, axes = sheet(1, 2, 2.5)
         for ax, name in zip(axes, (phi, omega), strict=True):
             _jamming(ax, trajectory, shown)
             t, y = style.thin(trajectory.t[shown], trajectory[name][shown])
@@ -97,17 +100,7 @@ def _histories(number: str, who: str, phi: str, omega: str) -> PaperFigure:
             if name == phi:
                 _limits(ax, trajectory, phi, vertical=False)
         title = f"Time history of the {who}'s angular displacement and velocity"
-        return _finish(figure, number, title, f"first {_SHOWN:g} s of {trajectory.t[-1]:g} s")
-
-
-def _page(height: float, handles: list[Any]) -> tuple[Figure, list[Axes]]:
-    """A figure with a legend across its head and two panels beneath."""
-    figure = style.new_figure(7.4, height)
-    grid = figure.add_gridspec(2, 2, height_ratios=[0.26, height - 1.2])
-    head = figure.add_subplot(grid[0, :])
-    head.set_axis_off()
-    head.legend(handles=handles, loc="center left", ncols=len(handles), borderaxespad=0.0, columnspacing=1.6)
-    return figure, [figure.add_subplot(grid[1, k]) for k in (0, 1)]
+        return _finish(figure, number, title, f"first {_SHOWN:g} s of {trajectory.t[-1]:g} s", handles)
 
 
 def _jamming(ax: Axes, trajectory: Trajectory, shown: np.ndarray) -> None:
@@ -138,7 +131,7 @@ def _limits(ax: Axes, trajectory: Trajectory, phi: str, *, vertical: bool) -> No
         angles = {"lower edge": -play, "upper edge": play}
     for angle in angles.values():
         draw = ax.axvline if vertical else ax.axhline
-        draw(angle, color=style.GREY, linewidth=0.8, linestyle=_DASHES, zorder=1)
+        draw(angle, color=style.GREY, linewidth=0.7, linestyle=_DASHES, zorder=1)
 
 
 def _portrait(ax: Axes, trajectory: Trajectory, phi: str, omega: str, start: int, stop: int) -> None:
@@ -154,7 +147,9 @@ def _portrait(ax: Axes, trajectory: Trajectory, phi: str, omega: str, start: int
         zorder=4, label="limit cycle",
     )  # fmt: skip
     for k in mine:
-        ax.plot(x[k - 1 : k + 1], y[k - 1 : k + 1], color=style.SERIES[1], linewidth=1.2, linestyle=_DOTS, zorder=3)
+        # on the line where the gap closes: heavier than it, on a white ground that interrupts it
+        ax.plot(x[k - 1 : k + 1], y[k - 1 : k + 1], color=style.PAPER, linewidth=3.4, zorder=2, label="ground")
+        ax.plot(x[k - 1 : k + 1], y[k - 1 : k + 1], color=style.SERIES[1], linewidth=1.8, linestyle=_DOTS, zorder=3)
     ax.plot(x[0], y[0], color=style.INK, marker="o", markersize=4.5, linestyle="none", zorder=6, label="Table I")
     ax.margins(x=0.05)
     _arrows(ax, x[start : stop + 1], y[start : stop + 1], mine - start)
@@ -175,16 +170,15 @@ def _arrows(ax: Axes, x: np.ndarray, y: np.ndarray, jumps: np.ndarray, count: in
         ax.annotate("", (x[ahead], y[ahead]), (x[k], y[k]), arrowprops=arrow, zorder=5)
 
 
-def _finish(figure: Figure, number: str, title: str, note: str) -> PaperFigure:
+def _finish(figure: Figure, number: str, title: str, note: str, handles: Sequence[Any]) -> PaperFigure:
     trajectory = _run()
     p, c = trajectory.parameters, trajectory.certificate
     source = f"[GS05] {number}"
-    figure.suptitle(f"{source}.  {title}", x=0.01, ha="left", fontsize=10.5, fontweight="bold")
-    style.caption(
-        figure,
+    words = (
         f"Table I (μ = {p['friction']:g}, $\\varepsilon_{{N1}}$ = {p['restitution_normal']:g}, "
         f"$\\varepsilon_{{N2,3}}$ = {p['restitution_sleeve']:g}, $\\varepsilon_T$ = {p['restitution_tangential']:g}); "
         f"Moreau's midpoint rule, Δt = {style.number(trajectory.dt)} s, {trajectory.steps:,} steps; {note}\n"
-        f"certificate: {c}; LCP size ≤ {c.max_lcp_size}",
+        f"certificate: {c}; LCP size ≤ {c.max_lcp_size}"
     )
+    dress(figure, f"{source}. {title}", words, handles)
     return PaperFigure(title, source, p, trajectory.dt, c, figure)

@@ -1,7 +1,8 @@
 """The figures of [PG05]: regimes of the bar's impact, critical friction, velocities after impacts, Stronge and Walton.
 
 Payr, M. and Glocker, Ch.: Oblique frictional impact of a bar: analysis and comparison of different impact laws.
-Nonlinear Dynamics 41 (2005). Figures 4 to 11 and 13; every point is an impact solved by `impact`, and the paper's
+Nonlinear Dynamics 41 (2005). Figures 4 to 11 and 13 (`maps` and `models` draw 1 to 3
+and 12); every point is an impact solved by `impact`, and the paper's
 closed forms are drawn over.
 """
 
@@ -16,10 +17,11 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba_array
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
+from matplotlib.patches import Patch, Rectangle
 
 from stickslip.figures import impact_map as draw
 from stickslip.figures import style
+from stickslip.figures.sheet import dress, sheet
 from stickslip.impacts.impact import Impact
 from stickslip.papers import PaperFigure
 from stickslip.papers import pg05_data as data
@@ -34,7 +36,6 @@ _RATIO_BEFORE = r"pre-impact velocity ratio  $\gamma_T^-/\gamma_N^-$"
 _RATIO_AFTER = r"post-impact velocity ratio  $\gamma_T^+/\gamma_N^+$"
 _ANGLE = r"impact angle  $\varphi$ [°]"
 _BAND, _NEGATIVE, _ZERO = "#C9CED6", "#CFD4DB", "#EDF0F3"
-_AMBER = "#FFB000"
 _DASHES = (0, (4, 3))
 
 
@@ -57,9 +58,9 @@ def fig6() -> PaperFigure:
         handles = [
             Line2D([], [], color=style.SERIES[0], linewidth=1.6, label=r"$\mu_c = \alpha/\delta$"),
             Line2D([], [], color=style.SERIES[1], marker="o", markersize=3.5, linestyle="none",
-                   label="from here on the LCP answers sliding with an impulse"),
+                   label="least friction at which the LCP stops a sliding bar by an impulse"),
         ]  # fmt: skip
-        figure, ax = draw.page(_WIDTH, 4.6, handles)
+        figure, (ax,) = sheet(1, 1, 3.4, width=_WIDTH)
         below = np.degrees(found.phi) <= 90.0
         x, curve = np.degrees(found.phi[below]), found.curve[below]
         ax.fill_between(x, np.minimum(curve, 2 * top), 2 * top, facecolor=_BAND, alpha=0.55, linewidth=0.0)
@@ -83,7 +84,7 @@ def fig6() -> PaperFigure:
         )
         title = "Critical coefficient of friction as function of the angle"
         parameters = {key: value for key, value in Bar(0.0).parameters.items() if key != "friction"}
-        return _finish(figure, "Figure 6", title, note, parameters, [])
+        return _finish(figure, "Figure 6", title, note, parameters, [], handles)
 
 
 def fig7() -> PaperFigure:
@@ -112,24 +113,23 @@ def fig9() -> PaperFigure:
         handles = [
             Line2D([], [], color=style.SERIES[0], linewidth=1.6, label=r"$\varphi = \pi/2$"),
             Line2D([], [], color=style.SERIES[1], linewidth=1.6, linestyle=_DASHES, label=r"$\varphi = \pi/4$"),
-            Patch(facecolor=draw.TINTS["stick"], label=r"stick at $\pi/2$"),
-            draw.reversal_handle(r"sign reversal at $\pi/2$"),
         ]
-        figure, ax = draw.page(_WIDTH, 5.0, handles)
-        _strips(ax, r, hits[0])
+        figure, (ax,) = sheet(1, 1, 4.2, width=_WIDTH)
         ax.axhline(0.0, color=style.GREY, linewidth=0.7)
         ax.axvline(0.0, color=style.GREY, linewidth=0.7)
         ax.plot(r, curves[0], color=style.SERIES[0], linewidth=1.6, label="pi/2", zorder=4)
         ax.plot(r, curves[1], color=style.SERIES[1], linewidth=1.6, linestyle=_DASHES, label="pi/4", zorder=4)
         style.panel(ax, "", _RATIO_BEFORE, _RATIO_AFTER)
         ax.set(xlim=(-limit, limit), ylim=(-3.2, 3.2), xticks=range(-6, 7))
+        _strips(ax, r, hits[0])
         step = max(float(np.abs(np.diff(curve)).max()) for curve in curves)
         note = _parameters(bar) + (
-            f"\ncheck: {2 * len(r):,} impacts by the LCP, {_check(hits)}, closed forms (48)-(50) within {worst:.0e}\n"
+            f"; strips above: regimes and sign reversal at $\\pi/2$\n"
+            f"check: {2 * len(r):,} impacts by the LCP, {_check(hits)}, closed forms (48)-(50) within {worst:.0e}\n"
             f"continuous: the ratio after changes by ≤ {step:.2g} where the one before changes by {r[1] - r[0]:.2g}"
         )
         title = "Post-impact velocity ratio at two angles"
-        return _finish(figure, "Figure 9", title, note, bar.parameters, hits)
+        return _finish(figure, "Figure 9", title, note, bar.parameters, hits, handles)
 
 
 def fig10() -> PaperFigure:
@@ -142,7 +142,8 @@ def fig10() -> PaperFigure:
         for patch, code in zip(handles, np.unique(found.state), strict=True):
             patch.set_facecolor(strong[code])
         handles.append(Line2D([], [], color=style.INK, linewidth=1.4, label="closed-form boundaries (34), (47)"))
-        figure, ax = draw.page(_WIDTH, 5.8, handles, projection="3d")
+        figure, axes = sheet(1, 1, 4.3, width=_WIDTH, projection="3d")
+        ax: Any = axes[0]
         r, phi = np.meshgrid(found.r, np.degrees(found.phi))
         colours = to_rgba_array(strong)[found.state, :3] * _light(found.slip_after)[..., None]
         ax.plot_surface(r, phi, found.slip_after, facecolors=colours, rcount=180, ccount=240, linewidth=0.0,
@@ -156,10 +157,13 @@ def fig10() -> PaperFigure:
         ax.set_ylabel(r"$\varphi$ [°]")
         ax.set_zlabel(r"$\gamma_T^+/\gamma_N^+$")
         ax.view_init(elev=28.0, azim=-62.0)
-        ax.set_box_aspect((1.25, 1.2, 0.75), zoom=1.08)
+        ax.set_box_aspect((1.7, 1.2, 0.75), zoom=1.32)
+        for axis in "xyz":
+            ax.tick_params(axis=axis, pad=-2.5)
+            getattr(ax, f"{axis}axis").labelpad = -2.0
         note = _parameters(bar) + "\n" + _map_check(found)
         title = "Post-impact velocity ratio for all feasible angles"
-        return _finish(figure, "Figure 10", title, note, bar.parameters, [found.hit])
+        return _finish(figure, "Figure 10", title, note, bar.parameters, [found.hit], handles)
 
 
 def fig11() -> PaperFigure:
@@ -175,25 +179,25 @@ def fig13() -> PaperFigure:
     with style.look():
         handles = [
             Line2D([], [], color=style.INK, linewidth=1.5, label="Stronge, lumped model"),
-            Line2D([], [], color=style.INK, linewidth=1.5, linestyle=_DASHES, label="Walton (common ray: in turn)"),
+            Line2D([], [], color=style.INK, linewidth=1.5, linestyle=_DASHES, label="Walton"),
             Line2D([], [], color=style.INK, linewidth=0.0, marker="o", markersize=4.5, markerfacecolor=style.PAPER,
-                   label="from here on gross slip, (59)"),
+                   label="gross slip begins, (59): both laws agree from here on"),
         ]  # fmt: skip
-        figure, ax = draw.page(_WIDTH, 5.0, handles)
-        ax.axhline(0.0, color=style.GREY, linewidth=0.8, linestyle=_DASHES)
+        figure, (ax,) = sheet(1, 1, 4.0, width=_WIDTH)
+        ax.axhline(0.0, color=style.GREY, linewidth=0.7)
+        _common_ray(ax, found)
         for k, e in enumerate(data.FIG13_RESTITUTIONS):
             colour = style.SERIES[k]
             ax.plot(psi, found.stronge[k], color=colour, linewidth=1.5, label=f"Stronge, e = {e:g}")
-            turn = (4.0 * k, (4.0, 8.0))  # dashes of one curve fall into the gaps of the others
-            ax.plot(
-                psi, found.walton[k], color=colour, linewidth=1.5, linestyle=turn, label=f"Walton, e = {e:g}", zorder=3
-            )
-            first = int(np.argmax(found.gross_slip(e)))
+            first, leaves = int(np.argmax(found.gross_slip(e))), _leaves_ray(found, k)
+            own = slice(leaves, first + 1)  # before it all Walton's lines are one ray, after it the solid line
+            ax.plot(psi[own], found.walton[k][own], color=colour, linewidth=1.7, linestyle=_DASHES,
+                    label=f"Walton, e = {e:g}", zorder=3)  # fmt: skip
             ax.plot(psi[first], found.stronge[k][first], color=colour, marker="o", markersize=4.5,
                     markerfacecolor=style.PAPER, zorder=5)  # fmt: skip
             at = 3.45 if k < 2 else 4.55
             height = float(np.interp(at, psi, found.stronge[k]))
-            ax.annotate(f"e = {e:g}", (at, height), (7, -9), textcoords="offset points", color=colour)
+            ax.annotate(f"$e$ = {e:g}", (at, height), (7, -9), textcoords="offset points", color=colour)
         style.panel(
             ax, "", r"incident slip speed  $\gamma_T^-/|\gamma_N^-|$", r"terminal slip speed  $\gamma_T^+/|\gamma_N^-|$"
         )
@@ -208,7 +212,25 @@ def fig13() -> PaperFigure:
         parameters = {key: value for key, value in SPHERE_LIKE.parameters.items() if key != "restitution_normal"}
         parameters |= {"friction": data.FIG13_FRICTION, "restitution_tangential": data.FIG13_EPS_T}
         title = "Terminal slip over incident slip of a sphere: Stronge and Walton"
-        return _finish(figure, "Figure 13", title, note, parameters, found.hits)
+        return _finish(figure, "Figure 13", title, note, parameters, found.hits, handles)
+
+
+def _leaves_ray(found: data.SphereComparison, k: int) -> int:
+    """Number of the last point at which Walton's line of the k-th restitution lies on the ray -eps_T psi."""
+    on = np.abs(found.walton[k] + data.FIG13_EPS_T * found.psi) <= 1e-12 * (1.0 + found.psi)
+    return int(np.argmin(on)) - 1
+
+
+def _common_ray(ax: Axes, found: data.SphereComparison) -> None:
+    """Draw the ray that Walton's lines share, whatever the restitution, in grey, with its formula."""
+    end = max(_leaves_ray(found, k) for k in range(len(data.FIG13_RESTITUTIONS)))
+    rows = slice(0, end + 1)
+    ray = found.walton[-1][rows]
+    ax.plot(found.psi[rows], ray, color=style.GREY, linewidth=1.5, linestyle=_DASHES, label="common ray", zorder=2)
+    ax.annotate(
+        r"Walton, every $e$:  $-\varepsilon_T\,\gamma_T^-/|\gamma_N^-|$", (found.psi[end], ray[-1]), (8, -3),
+        textcoords="offset points", color=style.GREY, va="top",
+    )  # fmt: skip
 
 
 @lru_cache(maxsize=3)
@@ -220,21 +242,28 @@ def _regimes(number: str, title: str, bar: Bar, limit: float) -> PaperFigure:
     found = _map(bar, limit)
     degrees = np.degrees(found.phi)
     with style.look():
-        handles: list[Any] = [*draw.regime_handles(found.state), _closed_form_handle()]
         bands = bar.friction > 4 / 3
+        handles: list[Any] = [Line2D([], [], color=style.INK, linewidth=1.0, label="closed forms (34), (47)")]
         if bands:
-            handles.append(Patch(facecolor=_BAND, label=r"$\mu|\delta| > \alpha$"))
-        figure, ax = draw.page(_WIDTH, 5.0, handles)
+            handles.append(Patch(facecolor=_BAND, label=r"$\mu|\delta| > \alpha$: one slip state cannot be reached"))
+        figure, (ax,) = sheet(1, 1, 4.0, width=_WIDTH)
         draw.regimes(ax, found.r, degrees, found.state)
         if bands:
             _bands(ax, bar)
-        _closed_forms(ax, bar, limit)
+        angles = np.linspace(1e-6, np.pi - 1e-6, 2001)
+        for name, line in zip(("(34)", "(47)"), _within(bar.boundaries(angles), limit), strict=True):
+            ax.plot(line, np.degrees(angles), color=style.INK, linewidth=1.0, label=f"closed form {name}", zorder=4)
         # the bands cut the stick region in pieces, of which the middle one has room for its name
         cut = _supercritical(bar, found.phi)[:, None] & (found.state == data.STICK)
         draw.name_regimes(ax, found.r, degrees, np.where(cut, -1, found.state))
         _plane(ax)
         note = _parameters(bar) + "\n" + _map_check(found)
-        return _finish(figure, number, title, note, bar.parameters, [found.hit])
+        return _finish(figure, number, title, note, bar.parameters, [found.hit], handles)
+
+
+def _within(lines: Sequence[np.ndarray], limit: float) -> list[np.ndarray]:
+    """Boundaries with NaN where they lie far outside the map."""
+    return [np.where(np.abs(line) <= 1.5 * limit, line, np.nan) for line in lines]
 
 
 def _signs(number: str, title: str, bar: Bar, limit: float, *, sphere: bool = False) -> PaperFigure:
@@ -251,10 +280,10 @@ def _signs(number: str, title: str, bar: Bar, limit: float, *, sphere: bool = Fa
         ]  # fmt: skip
         handles += [
             draw.reversal_handle("sign reversal"),
-            Line2D([], [], color=style.INK, linewidth=2.6, label="regimes, LCP"),
-            _closed_form_handle(_AMBER),
+            Line2D([], [], color=style.INK, linewidth=1.5, label="regimes, by the LCP"),
+            Line2D([], [], color=style.SERIES[1], marker="o", markersize=3.6, linestyle="none", label="closed forms"),
         ]
-        figure, ax = draw.page(_WIDTH, 5.0, handles)
+        figure, (ax,) = sheet(1, 1, 4.0, width=_WIDTH)
         if (sign == 1).any():
             draw.cells(ax, found.r, degrees, sign.astype(int), (_NEGATIVE, _ZERO, style.PAPER))
         else:
@@ -262,8 +291,11 @@ def _signs(number: str, title: str, bar: Bar, limit: float, *, sphere: bool = Fa
         draw.hatch(ax, found.r, degrees, found.hit.reversal[..., 0])
         angles = data.centres(0.0, np.pi, 720)
         for line in bar.bisected(angles, 1.5 * limit):
-            ax.plot(line, np.degrees(angles), color=style.INK, linewidth=2.4, label="regimes, bisected", zorder=3)
-        _closed_forms(ax, bar, limit, _AMBER)
+            ax.plot(line, np.degrees(angles), color=style.INK, linewidth=1.5, label="regimes, bisected", zorder=3)
+        some = np.radians(np.arange(7.5, 180.0, 15.0))
+        for name, line in zip(("(34)", "(47)"), _within(bar.boundaries(some), limit), strict=True):
+            ax.plot(line, np.degrees(some), color=style.SERIES[1], marker="o", markersize=3.6, linestyle="none",
+                    label=f"closed form {name}", zorder=4)  # fmt: skip
         ax.axvline(0.0, color=style.GREY, linewidth=0.7, zorder=2)
         if sphere:
             ax.axhline(90.0, color=style.GREY, linewidth=0.8, linestyle=_DASHES, zorder=2)
@@ -271,11 +303,20 @@ def _signs(number: str, title: str, bar: Bar, limit: float, *, sphere: bool = Fa
         draw.name_regions(
             ax, found.r, degrees, found.state,
             {data.BACKWARD: "backward slip", data.STICK: "stick", data.FORWARD: "forward slip"},
-            bbox={"boxstyle": "round,pad=0.25", "facecolor": style.PAPER, "edgecolor": "none", "alpha": 0.85},
         )  # fmt: skip
         _plane(ax)
-        note = _parameters(bar) + "\n" + _map_check(found)
-        return _finish(figure, number, title, note, bar.parameters, [found.hit])
+        note = _parameters(bar) + "\n" + _map_check(found) + _sliver(found)
+        return _finish(figure, number, title, note, bar.parameters, [found.hit], handles)
+
+
+def _sliver(found: RegimeMap) -> str:
+    """Where a small part of the map reverses the slip, the share and the largest ratio of that part in words."""
+    reversal = found.hit.reversal[..., 0]
+    share = float(reversal.mean())
+    if not 0.0 < share < 0.01:
+        return ""
+    reach = float(np.abs(found.r[reversal.any(axis=0)]).max())
+    return f"; {share:.1%} of the impacts reverse the slip, at ratios up to {reach:.2f}: the narrow strips at ratio 0"
 
 
 def _supercritical(bar: Bar, phi: np.ndarray) -> np.ndarray:
@@ -298,35 +339,31 @@ def _bands(ax: Axes, bar: Bar) -> None:
                 ha="left" if x < 0.0 else "right", va="center", zorder=6)  # fmt: skip
 
 
-def _closed_forms(ax: Axes, bar: Bar, limit: float, colour: str = style.INK) -> None:
-    angles = np.linspace(1e-6, np.pi - 1e-6, 2001)
-    for name, boundary in zip(("(34)", "(47)"), bar.boundaries(angles), strict=True):
-        shown = np.where(np.abs(boundary) <= 1.5 * limit, boundary, np.nan)
-        ax.plot(shown, np.degrees(angles), color=colour, linewidth=0.9, label=f"closed form {name}", zorder=4)
-
-
-def _closed_form_handle(colour: str = style.INK) -> Line2D:
-    return Line2D([], [], color=colour, linewidth=1.2, label="closed forms")
-
-
 def _plane(ax: Axes) -> None:
     style.panel(ax, "", _RATIO_BEFORE, _ANGLE)
     ax.set_yticks(range(0, 181, 30))
 
 
 def _strips(ax: Axes, r: np.ndarray, hit: Impact) -> None:
-    """Stick and slip of one curve as strips, the sign reversal hatched."""
+    """Strips above the panel with the regimes of one curve and with the part in which the sign reverses."""
     state, reversal = hit.state_code[:, 0], hit.reversal[:, 0]
+    across = ax.get_xaxis_transform()
+    low, high, pitch = 1.015, 0.055, 0.065
+
+    def strip(row: int, part: np.ndarray, text: str, **fill: Any) -> None:
+        width = part[-1] - part[0]
+        box = Rectangle((part[0], low + row * pitch), width, high, transform=across, clip_on=False, **fill)
+        ax.add_patch(box)
+        ax.text(0.5 * (part[0] + part[-1]), low + row * pitch + 0.5 * high, text, transform=across, ha="center",
+                va="center", fontsize=8)  # fmt: skip
+
+    for name in ("forward slip", "stick", "backward slip"):
+        part = r[state == Impact.STATES.index(name)]
+        strip(1, part, name, facecolor=draw.TINTS[name], edgecolor=style.PAPER, linewidth=1.5)
+    strip(0, r[reversal], "sign reversal", facecolor="#DDE1E6", edgecolor=style.PAPER, linewidth=1.5)
     stick, turned = r[state == data.STICK], r[reversal]
-    ax.axvspan(stick[0], stick[-1], facecolor=draw.TINTS["stick"], linewidth=0.0, zorder=0)
-    ax.axvspan(turned[0], turned[-1], facecolor="none", edgecolor="#9AA3AF", hatch="////", linewidth=0.0, zorder=1)
-    box = {"boxstyle": "round,pad=0.25", "facecolor": style.PAPER, "edgecolor": "none", "alpha": 0.85}
-    for text, where in (("forward slip", data.FORWARD), ("stick", data.STICK), ("backward slip", data.BACKWARD)):
-        part = r[state == where]
-        ax.text(0.5 * (part[0] + part[-1]), 2.85, text, ha="center", va="center", bbox=box, zorder=6)
-    for low, high, slip in ((turned[0], stick[0], "slip"), (stick[-1], turned[-1], "slip")):
-        ax.text(0.5 * (low + high), -2.85, f"{slip} with\nreversal", ha="center", va="center", fontsize=8, bbox=box,
-                zorder=6)  # fmt: skip
+    for edge in (stick[0], stick[-1], turned[0], turned[-1]):
+        ax.axvline(edge, color=style.GREY, linewidth=0.6, linestyle=_DASHES, zorder=1)
 
 
 def _light(height: np.ndarray) -> np.ndarray:
@@ -373,9 +410,14 @@ def _certificate(hits: Sequence[Impact]) -> Certificate:
 
 
 def _finish(
-    figure: Figure, number: str, title: str, note: str, parameters: dict[str, float], hits: Sequence[Impact]
+    figure: Figure,
+    number: str,
+    title: str,
+    note: str,
+    parameters: dict[str, float],
+    hits: Sequence[Impact],
+    handles: Sequence[Any],
 ) -> PaperFigure:
     source = f"[PG05] {number}"
-    figure.suptitle(f"{source}.  {title}", x=0.01, ha="left", fontsize=10.5, fontweight="bold")
-    style.caption(figure, note)
+    dress(figure, f"{source}. {title}", note, handles)
     return PaperFigure(title, source, parameters, 0.0, _certificate(hits), figure)

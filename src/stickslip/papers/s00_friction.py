@@ -7,14 +7,17 @@ import math
 import numpy as np
 import sympy as sp
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from stickslip import library
 from stickslip.figures import style
+from stickslip.figures.sheet import sheet
 from stickslip.laws import Coulomb, FrictionLaw, Stribeck, TwoCoefficient
 from stickslip.mechanisms.elements import Contact
 from stickslip.mechanisms.lagrangian import LagrangianSystem
 from stickslip.papers import PaperFigure
-from stickslip.papers.s00 import worst_certificate
+from stickslip.papers.s00 import finish, proof, worst_certificate
 from stickslip.run.simulate import simulate
 from stickslip.trajectory import Trajectory
 
@@ -22,37 +25,42 @@ _STATIC, _KINETIC, _VELOCITY = 0.5, 0.3, 0.15
 _LAWS: tuple[tuple[str, FrictionLaw], ...] = (
     ("(a) Standard", Coulomb(_STATIC)),
     ("(b) Two coefficients", TwoCoefficient(_STATIC, _KINETIC)),
-    ("(c) Continuous in the speed", Stribeck(_STATIC, _KINETIC, _VELOCITY)),
+    ("(c) Continuous", Stribeck(_STATIC, _KINETIC, _VELOCITY)),
 )
+_PUSH = "#D5DAE1"
 _SPEED = 0.8  # shown to both sides [m/s]
 _DT, _T_END = 5e-3, 2.0
 
 
 def fig4_2() -> PaperFigure:
     """Three one-dimensional friction laws as graphs of the friction force over the sliding velocity."""
-    runs = [_pulled_to_and_fro(law) for _, law in _LAWS]
+    runs = [pulled_to_and_fro(law) for _, law in _LAWS]
     title = "One-dimensional friction models"
     with style.look():
-        figure = style.new_figure(7.4, 3.1)
-        for ax, (name, law), run in zip(figure.subplots(1, 3, sharey=True), _LAWS, runs, strict=True):
+        figure, axes = sheet(1, 3, 2.3)
+        for ax, (name, law), run in zip(axes, _LAWS, runs, strict=True):
             _graph(ax, law)
             _steps(ax, run)
-            style.panel(ax, name, "sliding velocity [m/s]", "friction / normal force" if name.startswith("(a)") else "")
+            style.panel(ax, name, "sliding velocity [m/s]", r"$F/N$" if name.startswith("(a)") else "")
             ax.set_xlim(-_SPEED, _SPEED)
             ax.set_ylim(-0.62, 0.62)
-        figure.suptitle(f"[S00] Figure 4.2.  {title}", x=0.01, ha="left", fontsize=10.5, fontweight="bold")
+            if ax is not axes[0]:
+                ax.tick_params(labelleft=False)
         certificate = worst_certificate(runs)
-        style.caption(
-            figure,
-            f"lines: the law objects, μ_s = {_STATIC:g}, μ_k = {_KINETIC:g}, falling over {_VELOCITY:g} m/s in (c); at "
-            "rest any force up to μ_s\n"
-            "dots: time steps of a block that is pulled to and fro, coefficient and end velocity found together: "
-            "at most "
-            f"{certificate.friction_rounds} rounds a step,\ncontraction ≤ {certificate.friction_contraction:.2g}, "
-            f"{certificate.failed_steps} failed steps, residual ≤ {certificate.max_residual:.1e}",
+        handles = [
+            Line2D([], [], color=style.SERIES[0], linewidth=1.8, label="law"),
+            Line2D([], [], color=style.SERIES[1], marker=".", linestyle="none", label="steps of a pulled block"),
+            Line2D([], [], color=style.PAPER, markeredgecolor=style.SERIES[0], marker="o", markersize=4.5,
+                   linestyle="none", label="not in the graph"),
+        ]  # fmt: skip
+        note = (
+            rf"$\mu_s$ = {_STATIC:g}, $\mu_k$ = {_KINETIC:g}, falling over {_VELOCITY:g} m/s in (c); at rest any force "
+            rf"up to $\mu_s N$; steps: a block that is pulled to and fro, coefficient and end velocity found together, "
+            f"at most {certificate.friction_rounds} rounds a step, contraction ≤ "
+            f"{certificate.friction_contraction:.2g}, {proof(certificate)}"
         )
-    parameters = {"static": _STATIC, "kinetic": _KINETIC, "stribeck_velocity": _VELOCITY}
-    return PaperFigure(title, "[S00] Figure 4.2", parameters, _DT, certificate, figure)
+        parameters = {"static": _STATIC, "kinetic": _KINETIC, "stribeck_velocity": _VELOCITY}
+        return finish(figure, "Figure 4.2", title, note, parameters, _DT, certificate, handles)
 
 
 _PUSHED = {"friction": 0.5, "angle": 0.4, "velocity": 0.0, "push": 0.9, "push_frequency": 0.5 * math.pi}
@@ -66,23 +74,26 @@ def eq4_1() -> PaperFigure:
     grown = _brick(1.5, _BALANCED | _FALLING)
     title = "Friction-induced instability of the brick on a ramp"
     with style.look():
-        figure = style.new_figure(7.4, 3.6)
-        left, right = figure.subplots(1, 2)
+        figure, (left, right) = sheet(1, 2, 2.7)
         _after_a_push(left, pushed)
         rate = _growth(right, grown)
-        figure.suptitle(f"[S00] eq. (4.1).  {title}", x=0.01, ha="left", fontsize=10.5, fontweight="bold")
         certificate = worst_certificate([*pushed.values(), grown])
         p = pushed["falling"].parameters
-        style.caption(
-            figure,
-            f"μ(v) = {p['friction_kinetic']:g} + {p['friction'] - p['friction_kinetic']:g} "
-            f"exp(-v / {p['stribeck_velocity']:g} m/s); (a) θ = {p['angle']:g}, "
-            f"F_ext = {p['push']:g} N sin({p['push_frequency']:.3g} t), 1 kg; "
-            f"(b) tan θ = μ(0), v(0) = 1e-6 m/s: growth g cos θ |μ'(0)| = {rate:.2f} / s\n"
-            f"Moreau's midpoint rule, Δt = {grown.dt:g} s; {certificate.failed_steps} failed steps, residual ≤ "
-            f"{certificate.max_residual:.1e}",
+        static, kinetic, scale = p["friction"], p["friction_kinetic"], p["stribeck_velocity"]
+        note = (
+            rf"falling friction: $\mu(v)$ = {kinetic:g} + {static - kinetic:g} $e^{{-v/{scale:g}\,\mathrm{{m/s}}}}$; "
+            rf"(a) θ = {p['angle']:g} rad, $F_{{ext}}$ = {p['push']:g} N $\sin({p['push_frequency']:.3g}\,t)$, 1 kg, "
+            "shaded while the push exceeds what friction holds; "
+            rf"(b) $\tan\theta = \mu(0)$, $v(0)$ = 1e-6 m/s: growth $g\cos\theta\,|\mu'(0)|$ = {rate:.2f} /s; "
+            f"Moreau's midpoint rule, Δt = {grown.dt:g} s; {proof(certificate)}"
         )
-    return PaperFigure(title, "[S00] equation (4.1)", dict(p), grown.dt, certificate, figure)
+        handles = [
+            Line2D([], [], color=style.SERIES[0], label="friction constant"),
+            Line2D([], [], color=style.SERIES[1], label="friction falls with the speed"),
+            Patch(facecolor=_PUSH, label="push beyond the limit"),
+            Line2D([], [], color=style.INK, linestyle="--", linewidth=0.9, label=r"$\exp(g\cos\theta\,|\mu'(0)|\,t)$"),
+        ]
+        return finish(figure, "eq. (4.1)", title, note, dict(p), grown.dt, certificate, handles)
 
 
 def _brick(t_end: float, keywords: dict[str, float]) -> Trajectory:
@@ -97,11 +108,10 @@ def _after_a_push(ax: Axes, runs: dict[str, Trajectory]) -> None:
     t = runs["constant"].t
     held = p["mass"] * p["g"] * (p["friction"] * math.cos(p["angle"]) - math.sin(p["angle"]))
     pulled = t[p["push"] * np.sin(p["push_frequency"] * t) > held]
-    ax.axvspan(pulled[0], pulled[-1], facecolor=style.FAINT, label="push beyond the limit")
+    ax.axvspan(pulled[0], pulled[-1], facecolor=_PUSH, label="push beyond the limit")
     for (name, run), colour in zip(runs.items(), style.SERIES, strict=False):
         ax.plot(run.t, run["v_x"], color=colour, label=f"μ {name}")
     ax.set_ylim(-0.05, 1.5)
-    ax.legend(loc="center right")
     style.panel(ax, "(a) after one push", "t [s]", "v [m/s]")
 
 
@@ -113,9 +123,8 @@ def _growth(ax: Axes, run: Trajectory) -> float:
     ax.plot(run.t, run["v_x"], color=style.SERIES[1], label="computed")
     line = run["v_x"][0] * np.exp(rate * run.t)
     below = line < 1.0
-    ax.plot(run.t[below], line[below], color=style.INK, linestyle="--", linewidth=0.9, label="exp(g cos θ |μ'(0)| t)")
+    ax.plot(run.t[below], line[below], color=style.INK, linestyle="--", linewidth=0.9, label="linearised")
     ax.set_yscale("log")
-    ax.legend(loc="lower right")
     style.panel(ax, "(b) the smallest motion grows", "t [s]", "v [m/s]")
     return rate
 
@@ -141,7 +150,7 @@ def _steps(ax: Axes, run: Trajectory) -> None:
     )  # fmt: skip
 
 
-def _pulled_to_and_fro(law: FrictionLaw) -> Trajectory:
+def pulled_to_and_fro(law: FrictionLaw) -> Trajectory:
     """A block of 1 kg, N = 10 N, on a floor, pulled by 7 sin(2 pi t) N."""
     t, x, y, v_x, v_y = sp.symbols("t x y v_x v_y")
     system = LagrangianSystem.from_energies(

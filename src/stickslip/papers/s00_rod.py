@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap
-from matplotlib.patches import Patch
+from scipy.interpolate import CubicSpline
 
 from stickslip import library
 from stickslip.analysis.painleve import painleve
 from stickslip.events.event_driven import EventDriven
 from stickslip.figures import mechanism, style
+from stickslip.figures.sheet import sheet
+from stickslip.figures.sketch import FORCE, MOTION, arrow
 from stickslip.mechanisms.steppers.moreau_midpoint import MoreauMidpoint
 from stickslip.mechanisms.steppers.stewart_trinkle import StewartTrinkle
 from stickslip.papers import PaperFigure
-from stickslip.papers.s00 import worst_certificate
+from stickslip.papers.s00 import finish, proof, worst_certificate
 from stickslip.scenario import Scenario
 from stickslip.trajectory import Trajectory
 
@@ -25,7 +27,7 @@ ANGLE = 0.38  # of the ramp [rad]: tan = 0.3994
 FRICTIONS = (0.2, 0.39, 0.5, 0.8)
 FALL = {"friction": 2.0, "angle": 0.8, "height": 1.0, "spin": 4.0}  # Fig. 2.4: ours, the paper gives none
 VERDICTS = ("unique", "none", "several")
-_SHADES = ("#EEF3F7", "#D55E00", "#56B4E9")
+_SHADES = ("#EEF3F7", "#F0B48A")
 
 
 def fig1_1() -> PaperFigure:
@@ -33,27 +35,24 @@ def fig1_1() -> PaperFigure:
     runs = {mu: run_of(library.brick_on_ramp(friction=mu, angle=ANGLE), t_end=1.5) for mu in FRICTIONS}
     title = "Brick on a frictional ramp"
     with style.look():
-        figure = style.new_figure(7.4, 3.4)
-        left, right = figure.subplots(1, 2, width_ratios=[0.8, 1.0])
+        figure, (left, right) = sheet(1, 2, 2.6, ratios=[0.9, 1.0])
         shown = runs[0.5]
-        still(left, library.brick_on_ramp(friction=0.5, angle=ANGLE), shown.q[0], (-0.45, 0.75, -0.35, 0.42))
+        still(left, library.brick_on_ramp(friction=0.5, angle=ANGLE), shown.q[0], (-0.42, 0.62, -0.34, 0.32))
         _forces_on_brick(left)
-        left.set_title(f"θ = {math.degrees(ANGLE):.1f}°, tan θ = {math.tan(ANGLE):.3f}")
+        style.panel(left, rf"$\theta$ = {math.degrees(ANGLE):.1f}°, $\tan\theta$ = {math.tan(ANGLE):.3f}")
         for (mu, run), colour in zip(runs.items(), style.SERIES, strict=False):
             right.plot(run.t, run["v_x"], color=colour, label=f"μ = {mu:g}")
-        right.set_ylim(-0.05, 2.2)
+        right.set_xlim(0.0, 1.5)
+        right.set_ylim(bottom=-0.1)
         style.panel(right, "velocity down the ramp", "t [s]", "v [m/s]")
-        right.legend(loc="upper right")
-        heading(figure, "Figure 1.1", title)
+        right.legend(loc="upper left")
         certificate = worst_certificate(list(runs.values()))
         rest = float(np.abs(np.diff(shown["x"][shown.t > 1.2])).max())
-        style.caption(
-            figure,
-            f"[S00] eq. (1.1), v(0) = 1 m/s, Moreau's midpoint rule, Δt = {shown.dt:g} s; μ = 0.5 stops at t = "
-            f"{_stop(shown):.3f} s and moves {rest:g} m after; {certificate.failed_steps} failed steps, "
-            f"residual ≤ {certificate.max_residual:.1e}",
+        note = (
+            f"[S00] eq. (1.1), $v(0)$ = 1 m/s, Moreau's midpoint rule, Δt = {shown.dt:g} s; μ = 0.5 stops at t = "
+            f"{_stop(shown):.3f} s and moves {rest:g} m after; {proof(certificate)}"
         )
-    return PaperFigure(title, "[S00] Figure 1.1", shown.parameters, shown.dt, certificate, figure)
+        return finish(figure, "Figure 1.1", title, note, shown.parameters, shown.dt, certificate)
 
 
 def fig1_3() -> PaperFigure:
@@ -62,30 +61,29 @@ def fig1_3() -> PaperFigure:
     runs = rod_runs(rod, t_end=0.3)
     title = "Painlevé's problem"
     with style.look():
-        figure = style.new_figure(7.6, 6.4)
-        (a, b), (c, d) = figure.subplots(2, 2)
-        still(a, rod, rod.q0, (-0.62, 0.62, -0.2, 1.02))
+        figure, (a, b, c, d) = sheet(2, 2, [2.6, 2.2])
+        still(a, rod, rod.q0, (-0.66, 0.66, -0.2, 1.0))
         _forces_on_rod(a, rod)
         a.set_title("(a) rod sliding to the left")
-        _verdict_map(b)
-        for ax, name, label in ((c, "tip", "slip velocity of the tip [m/s]"), (d, "omega", "spin θ' [rad/s]")):
-            for (method, run), look in zip(runs.items(), _LINES, strict=True):
-                values = _tip_velocity(run) if name == "tip" else run[name]
-                ax.plot(run.t, values, label=method, **look)
-            style.panel(ax, f"({'cd'[ax is d]}) {'slip' if ax is c else 'spin'} from the state of (a)", "t [s]", label)
-        c.legend(loc="lower right")
-        heading(figure, "Figure 1.3", title)
+        _paradox_map(b)
+        for (method, run), look in zip(runs.items(), _LINES, strict=True):
+            few = run.t <= 5.5e-4
+            c.plot(1e3 * run.t[few], _tip_velocity(run)[few], label=method, marker="o", markersize=3.2, **look)
+            d.plot(run.t, run["omega"], label=method, **look)
+        c.set(xlim=(-0.02, 0.52), ylim=(-1.1, 0.15))
+        style.panel(c, "(c) the first five steps from the state of (a)", "t [ms]", "slip velocity of the tip [m/s]")
+        style.panel(d, "(d) the motion after it", "t [s]", r"spin $\dot\theta$ [rad/s]")
         hit = painleve(rod.system, rod.q0, rod.u0).resolution
         assert hit is not None
         certificate = worst_certificate(list(runs.values()))
-        style.caption(
-            figure,
-            "uniform rod, m = 1 kg, l = 1 m, tan θ = 2, μ = 2, tip sliding with 1 m/s; no finite force keeps it from "
-            f"sinking in, an impulse without collision stops it: N = {hit.normal_impulse[0]:.4f} N s, "
-            f"F = {hit.tangential_impulse[0]:.4f} N s; time steppers Δt = {runs['Stewart-Trinkle'].dt:g} s; "
-            f"{certificate.failed_steps} failed steps, residual ≤ {certificate.max_residual:.1e}",
+        note = (
+            rf"uniform rod, $m$ = 1 kg, $l$ = 1 m, $\tan\theta$ = 2, μ = 2, tip sliding with 1 m/s; no finite force "
+            f"keeps it from sinking in, an impulse without collision stops it: $N$ = {hit.normal_impulse[0]:.4f} N s, "
+            f"$F$ = {hit.tangential_impulse[0]:.4f} N s; time steppers Δt = {runs['Stewart-Trinkle'].dt:g} s; "
+            f"(b) boundary by bisection on the verdict of ss.painleve, line: [S00] (1.5); {proof(certificate)}"
         )
-    return PaperFigure(title, "[S00] Figure 1.3", runs["Stewart-Trinkle"].parameters, 1e-4, certificate, figure)
+        handles = [*c.get_lines()]
+        return finish(figure, "Figure 1.3", title, note, runs["Stewart-Trinkle"].parameters, 1e-4, certificate, handles)
 
 
 def fig2_4() -> PaperFigure:
@@ -97,25 +95,23 @@ def fig2_4() -> PaperFigure:
     times = (0.0, 0.12, 0.24, first, 0.42, 0.5, landed)
     title = "Painlevé's problem: impact version"
     with style.look():
-        figure = style.new_figure(7.6, 4.6)
-        left, right = figure.subplots(1, 2, width_ratios=[1.35, 1.0])
+        figure, (left, right) = sheet(1, 2, 3.5, ratios=[1.35, 1.0])
         _configurations(left, run, times)
         right.plot(run.t, _tip_velocity(run), color=style.SERIES[0], label="along the table")
-        right.plot(run.t, np.gradient(run["tip"], run.t), color=style.SERIES[1], label="normal to it")
-        right.axvline(first, color=style.GREY, linewidth=0.7)
-        style.panel(right, "velocity of the tip", "t [s]", "[m/s]")
+        right.plot(run.t, np.gradient(run["tip"], run.t), color=style.SERIES[2], label="normal to it")
+        right.axvline(first, color=style.SERIES[1], linewidth=0.8)
+        right.annotate("impact", (first, 2.1), (4, 0), textcoords="offset points", color=style.SERIES[1], fontsize=8)
+        style.panel(right, "velocity of the tip", "t [s]", "velocity [m/s]")
+        right.set_xlim(0.0, run.t[-1])
         right.legend(loc="lower right")
-        heading(figure, "Figure 2.4", title)
         certificate = run.certificate
-        style.caption(
-            figure,
-            f"uniform rod, l = 1 m, μ = {FALL['friction']:g}, ε = 0, centre at rest {FALL['height']:g} m high, "
+        note = (
+            f"uniform rod, $l$ = 1 m, μ = {FALL['friction']:g}, ε = 0, centre at rest {FALL['height']:g} m high, "
             f"spinning counterclockwise with {FALL['spin']:g} rad/s; the numbers are times [s]; the tip strikes at t = "
             f"{first:.4f} s while it slides with {hits['tangential_velocity_before'][0]:.2f} m/s, and sticks at once; "
-            f"Stewart-Trinkle, Δt = 1e-4 s; {certificate.failed_steps} failed steps, "
-            f"residual ≤ {certificate.max_residual:.1e}",
+            f"the paper gives no numbers, these are ours; Stewart-Trinkle, Δt = 1e-4 s; {proof(certificate)}"
         )
-    return PaperFigure(title, "[S00] Figure 2.4", run.parameters, run.dt, certificate, figure)
+        return finish(figure, "Figure 2.4", title, note, run.parameters, run.dt, certificate)
 
 
 def falling_rod() -> Scenario:
@@ -160,25 +156,51 @@ def verdicts(angles: np.ndarray, frictions: np.ndarray, spin: float = 0.0) -> np
     return found
 
 
-def _verdict_map(ax: Axes) -> None:
-    angles, frictions = np.radians(np.linspace(2.0, 88.0, 44)), np.linspace(0.05, 4.0, 40)
-    found = verdicts(angles, frictions)
-    ax.pcolormesh(
-        np.degrees(angles), frictions, found, cmap=ListedColormap(_SHADES), vmin=-0.5, vmax=2.5, shading="nearest"
-    )
-    theta = np.radians(np.linspace(5.0, 88.0, 200))
+def paradox(angle: float, friction: float) -> bool:
+    """Whether the rod that slides to the left at this angle [rad] has no acceleration."""
+    rod = library.painleve_rod(angle=angle)
+    return painleve(rod.system, rod.q0, rod.u0, params={"friction": friction}).verdict == "none"
+
+
+def paradox_boundary(points: int = 31, highest: float = 4.0) -> tuple[np.ndarray, np.ndarray]:
+    """Angles [rad] and the least friction from which on the sliding rod has no acceleration, by bisection.
+
+    The first and the last angle are those at which this friction is `highest`.
+    """
+
+    def bisected(without: float, within: float, test: Callable[[float], bool], times: int = 30) -> float:
+        for _ in range(times):
+            middle = 0.5 * (without + within)
+            without, within = (without, middle) if test(middle) else (middle, within)
+        return within
+
+    steep = math.atan(2.0)
+    ends = [bisected(outer, steep, lambda x: paradox(x, highest)) for outer in (0.05, 1.55)]
+    angles = np.linspace(ends[0], ends[1], points)
+    least = [bisected(0.0, highest, lambda mu, x=x: paradox(float(x), mu)) for x in angles]  # type: ignore[misc]
+    return angles, np.array(least)
+
+
+def _paradox_map(ax: Axes) -> None:
+    angles, least = paradox_boundary()
+    ax.set_facecolor(_SHADES[0])
+    # straight lines between the points of a convex curve would cut it off: the fill follows a spline through them
+    fine = np.linspace(angles[0], angles[-1], 400)
+    ax.fill_between(np.degrees(fine), CubicSpline(angles, least)(fine), 4.0, facecolor=_SHADES[1], linewidth=0.0)
+    theta = np.radians(np.linspace(5.0, 88.0, 400))
     # [S00] (1.5), uniform rod: the bracket is zero at mu = (1 + 3 cos^2) / (3 sin cos)
     ax.plot(np.degrees(theta), (1 + 3 * np.cos(theta) ** 2) / (3 * np.sin(theta) * np.cos(theta)), color=style.INK)
+    ax.plot(np.degrees(angles), least, ".", color=style.INK, markersize=3.0)
     ax.plot([math.degrees(math.atan(2.0))], [4.0 / 3.0], "o", color=style.INK, markersize=4)
-    ax.annotate("μ = 4/3, tan θ = 2", (63.4, 4 / 3), (-6, -12), textcoords="offset points", ha="right", fontsize=8)
+    ax.annotate(r"$\mu$ = 4/3, $\tan\theta$ = 2", (63.4, 4 / 3), (0, -11), textcoords="offset points", ha="center",
+                fontsize=8)  # fmt: skip
     ax.plot([math.degrees(math.atan(2.0))], [2.0], "*", color=style.PAPER, markersize=10, markeredgecolor=style.INK)
-    ax.set_ylim(0.0, 4.0)
-    style.panel(ax, "(b) accelerations of the sliding rod, θ' = 0", "θ [°]", "μ")
-    names = ("one", "none: Painlevé's paradox")
-    ax.legend(
-        handles=[Patch(facecolor=colour, label=name) for colour, name in zip(_SHADES, names, strict=False)],
-        loc="lower left", frameon=True, framealpha=0.9,
-    )  # fmt: skip
+    ax.annotate("state of (a)", (63.4, 2.0), (8, -3), textcoords="offset points", fontsize=8)
+    ax.text(58.0, 3.1, "no acceleration:\nPainlevé's paradox", ha="center", va="center", fontsize=8.5)
+    ax.text(26.0, 0.6, "one acceleration", ha="center", va="center", fontsize=8.5)
+    ax.set(xlim=(0.0, 90.0), ylim=(0.0, 4.0), xticks=range(0, 91, 15))
+    ax.grid(visible=False)
+    style.panel(ax, r"(b) sliding rod, $\dot\theta$ = 0", "θ [°]", "μ")
 
 
 def _tip_velocity(run: Trajectory) -> np.ndarray:
@@ -188,11 +210,6 @@ def _tip_velocity(run: Trajectory) -> np.ndarray:
 
 def _stop(run: Trajectory) -> float:
     return float(run.t[np.argmax(np.abs(run["v_x"]) <= 1e-12)])
-
-
-def heading(figure: Any, number: str, title: str) -> None:
-    """Write number and title of a figure of [S00] above it."""
-    figure.suptitle(f"[S00] {number}.  {title}", x=0.01, ha="left", fontsize=10.5, fontweight="bold")
 
 
 def still(ax: Axes, scenario: Scenario, q: np.ndarray, box: tuple[float, float, float, float]) -> None:
@@ -210,49 +227,39 @@ def without_marks(shapes: list[Any]) -> list[Any]:
     return [shape for shape in flat(shapes) if not isinstance(shape, Marker)]
 
 
-def arrow(
-    ax: Axes, start: tuple[float, float], end: tuple[float, float], text: str, shift: tuple[float, float]
-) -> None:
-    """A labelled arrow in world coordinates; the label stands `shift` points from its head."""
-    look = {"arrowstyle": "-|>", "color": style.SERIES[1], "linewidth": 1.4, "shrinkA": 0.0, "shrinkB": 0.0}
-    ax.annotate("", end, start, arrowprops=look, zorder=8)
-    ax.annotate(text, end, shift, textcoords="offset points", fontsize=9, color=style.SERIES[1], zorder=8)
-
-
 def _forces_on_brick(ax: Axes) -> None:
     along = np.array([math.cos(ANGLE), -math.sin(ANGLE)])
     up = np.array([math.sin(ANGLE), math.cos(ANGLE)])
     foot = np.array([0.0, 0.0])
     centre = 0.06 * up
-    for begin, vector, text, shift in (
-        (foot, 0.24 * up, "N", (4, 0)),
-        (foot, -0.26 * along, "F", (-12, 3)),
-        (centre, np.array([0.0, -0.26]), "mg", (4, 0)),
-        (centre + 0.12 * along, 0.22 * along, "v", (4, 2)),
+    for begin, vector, text, shift, colour in (
+        (foot, 0.24 * up, "$N$", (4, 0), FORCE),
+        (foot, -0.26 * along, "$F$", (-2, 6), FORCE),
+        (centre, np.array([0.0, -0.26]), "$mg$", (4, 0), FORCE),
+        (centre + 0.12 * along, 0.22 * along, "$v$", (4, 2), MOTION),
     ):
-        arrow(ax, tuple(begin), tuple(begin + vector), text, shift)
+        arrow(ax, tuple(begin), tuple(begin + vector), text, shift, colour)
 
 
 def _forces_on_rod(ax: Axes, rod: Scenario) -> None:
     tip = np.array([rod.q0[0] - 0.5 * math.cos(rod.q0[2]), 0.0])
-    for begin, vector, text, shift in (
-        (tip, np.array([0.0, 0.3]), "N", (-12, 0)),
-        (tip, np.array([0.32, 0.0]), "F = μN", (2, -12)),
-        (rod.q0[:2], np.array([0.0, -0.28]), "mg", (5, 0)),
-        (tip + np.array([-0.06, 0.04]), np.array([-0.25, 0.0]), "v", (-2, 5)),
+    for begin, vector, text, shift, colour in (
+        (tip, np.array([0.0, 0.3]), "$N$", (-12, 0), FORCE),
+        (tip, np.array([0.32, 0.0]), r"$F = \mu N$", (2, -12), FORCE),
+        (rod.q0[:2], np.array([0.0, -0.28]), "$mg$", (5, 0), FORCE),
+        (tip + np.array([-0.06, 0.04]), np.array([-0.25, 0.0]), "$v$", (-2, 5), MOTION),
     ):
-        arrow(ax, tuple(begin), tuple(begin + vector), text, shift)
-    ax.annotate("θ", (tip[0] + 0.09, 0.04), fontsize=9)
-    ax.annotate("(x, y)", tuple(rod.q0[:2]), (8, -2), textcoords="offset points", fontsize=8)
+        arrow(ax, tuple(begin), tuple(begin + vector), text, shift, colour)
+    ax.annotate(r"$\theta$", (tip[0] + 0.09, 0.04), fontsize=9)
+    ax.annotate("$(x, y)$", tuple(rod.q0[:2]), (8, -2), textcoords="offset points", fontsize=8)
     ax.annotate(r"$(x_c, y_c)$", tuple(tip), (-18, -13), textcoords="offset points", fontsize=8)
 
 
 def _configurations(ax: Axes, run: Trajectory, times: tuple[float, ...]) -> None:
-    """The rod at several times, each with its time beside the upper end."""
+    """The rod at several times, each with its time beyond the upper end, and a scale."""
     half = 0.5 * run.parameters["length"]
-    box = (-1.05, 0.75, -0.12, 1.6)
-    mechanism.prepare(ax, box)
-    ax.axhspan(-0.12, 0.0, color="#F1F1F1", zorder=0)
+    mechanism.prepare(ax, (-1.12, 0.62, -0.2, 1.52))
+    ax.axhspan(-0.2, 0.0, color="#F1F1F1", zorder=0)
     ax.axhline(0.0, color=style.INK, linewidth=1.0)
     for k, time in enumerate(times):
         i = int(np.argmin(np.abs(run.t - time)))
@@ -264,5 +271,9 @@ def _configurations(ax: Axes, run: Trajectory, times: tuple[float, ...]) -> None
         ax.plot(*ends.T, color=colour, alpha=shade, linewidth=2.4, solid_capstyle="round", zorder=2 + k)
         ax.plot([x], [y], "o", color=colour, alpha=shade, markersize=3.5, zorder=2 + k)
         upper = ends[int(np.argmax(ends[:, 1] - 1e-3 * ends[:, 0]))]  # of two equal ones the left
-        ax.annotate(f"{run.t[i]:.2f}", tuple(upper), (3, 3), textcoords="offset points", fontsize=7.5, zorder=20)
+        beyond = upper + 0.1 * (upper - np.array([x, y])) / half + np.array([0.0, 0.05 * (k == len(times) - 1)])
+        ax.annotate(f"{run.t[i]:.2f}", tuple(beyond), ha="center", va="center", fontsize=7.5, zorder=20,
+                    color=style.SERIES[1] if struck else style.INK)  # fmt: skip
+    ax.plot([0.05, 0.55], [-0.1, -0.1], color=style.INK, linewidth=2.0, solid_capstyle="butt")
+    ax.annotate("0.5 m", (0.3, -0.1), (0, 3), textcoords="offset points", ha="center", fontsize=7.5)
     ax.set_title("configurations, times in s")

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from stickslip.trajectory import Trajectory
 
 
+UNNAMED = "scene"
+"""Name of a scene that got none."""
+
+
 class Scene:
     """Rigid bodies with hard contacts and Coulomb friction, in the plane or in space.
 
@@ -45,7 +49,7 @@ class Scene:
     >>> trajectory = scene.simulate(dt=1e-3, t_end=2.0)
     """
 
-    def __init__(self, dim: int = 3, gravity: Any = 9.81, name: str = "scene") -> None:
+    def __init__(self, dim: int = 3, gravity: Any = 9.81, name: str = UNNAMED) -> None:
         if dim not in (2, 3) or isinstance(dim, bool):
             raise ValueError(f"dim must be 2 (plane) or 3 (space), got {dim!r}.")
         self.dim = int(dim)
