@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from stickslip.figures import style
+from stickslip.figures.sheet import dress, sheet
 from stickslip.fitting.result import Curve, Fit
 
 _MOST = 4  # columns of data that are drawn
@@ -16,20 +17,18 @@ _MOST = 4  # columns of data that are drawn
 def plot(result: Fit) -> Figure:
     """Panels of the first columns of the data with their residuals, and one row per free quantity."""
     curves = [curve for curve in result.curves if len(curve.t)][:_MOST]
-    rows = len(curves)
+    heights = [height for _ in curves for height in (1.6, 0.9)] + [0.34 * len(result.names) + 0.7]
     with style.look():
-        figure = style.new_figure(7.2, 1.9 * rows + 0.34 * len(result.names) + 1.3)
-        heights = [x for _ in curves for x in (1.6, 0.7)] + [0.34 * len(result.names) + 0.3]
-        grid = figure.add_gridspec(2 * rows + 1, 1, height_ratios=heights)
+        figure, axes = sheet(len(heights), 1, heights)
         for k, curve in enumerate(curves):
-            _draw(figure.add_subplot(grid[2 * k]), figure.add_subplot(grid[2 * k + 1]), curve)
-        _intervals(figure.add_subplot(grid[2 * rows]), result)
-        figure.suptitle(f"{result.model.replace('_', ' ')}: fitted to measurements", x=0.01, ha="left", fontsize=11)
-        more = len(result.curves) - rows
+            _draw(axes[2 * k], axes[2 * k + 1], curve)
+        _intervals(axes[-1], result)
+        more = len(result.curves) - len(curves)
         words = (
             f"{len(result.residuals)} values, chi² {result.chi2:.4g} of {result.degrees_of_freedom} degrees of freedom"
         )
-        style.caption(figure, words + (f"; {more} more columns are not drawn" if more else ""))
+        note = words + (f"; {more} more columns are not drawn" if more else "")
+        dress(figure, f"{result.model.replace('_', ' ')}: fitted to measurements", note)
     return figure
 
 

@@ -16,9 +16,9 @@ def printable(text: str) -> str:
     return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text)
 
 
-def visible(path: str | os.PathLike[str]) -> str:
+def visible(path: str | os.PathLike[str] | None) -> str:
     """A file's name for a message: a name may hold anything, and a traceback shows the message in a terminal."""
-    return printable(os.fspath(path))
+    return "" if path is None else printable(os.fspath(path))
 
 
 def first_unprintable(text: str, allowed: str = "") -> str | None:
