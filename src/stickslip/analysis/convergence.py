@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial import cKDTree
 
-from stickslip.analysis.progress import Progress, reported
+from stickslip.analysis.progress import Progress, not_interrupted, reported
 from stickslip.checks import Array, renamed, unknown_name
 from stickslip.events.event_driven import EventDriven
 from stickslip.mechanisms.steppers.adaptive import Adaptive
@@ -217,7 +217,7 @@ def _measured(
             result: Trajectory = scenario.simulate(
                 dt=end / count, t_end=end, stepper=stepper, on_energy_gain="ignore", progress=False
             )
-            return result
+            return not_interrupted(result)
 
         first = run()
         errors = motion.errors(first, name, step)

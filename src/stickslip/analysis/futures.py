@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stickslip.analysis.progress import not_interrupted
 from stickslip.contact.planar import Auto, PlanarProblem, PlanarSolution, PlanarSolver, all_solutions
 from stickslip.lcp.enumeration import LIMIT as ENUMERATION_LIMIT
 from stickslip.scenario import Scenario
@@ -81,7 +82,8 @@ def futures(scenario: Scenario, most: int, options: dict[str, Any], tell: Callab
     while waiting and len(runs) < most:
         path = waiting.popleft()
         solver = OnPath(path=path)
-        runs.append(scenario.simulate(**{"progress": False, **options, "solver": solver, "engine": "reference"}))
+        chosen = {"progress": False, **options, "solver": solver, "engine": "reference"}
+        runs.append(not_interrupted(scenario.simulate(**chosen)))
         paths.append(path)
         tell(len(runs))
         for place in range(len(path), len(solver.met)):

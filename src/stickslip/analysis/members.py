@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.analysis.poincare import SectionPoints, points_by_events, points_of
+from stickslip.analysis.progress import not_interrupted
 from stickslip.analysis.sections import AnySection, PhaseSection, Section, given_section, reset_of, section_of
 from stickslip.checks import Array, real_number, whole_number
 from stickslip.events.arcs import Arc
@@ -97,6 +98,7 @@ def run_member(scenario: Scenario, given: AnySection | None, options: MemberOpti
         t0=t0, dt=step, t_end=t0 + length, every=every, stepper=options.stepper, on_energy_gain="ignore",
         penetration_tol=1.0, progress=False,
     )  # fmt: skip
+    not_interrupted(run)
     x = np.concatenate([run.q, run.u], axis=1)
     late = x[len(x) // 2 :]
     return Member(

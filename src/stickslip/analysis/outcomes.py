@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stickslip.analysis.futures import futures
-from stickslip.analysis.progress import Progress, reported
+from stickslip.analysis.progress import Progress, not_interrupted, reported
 from stickslip.checks import Array, real_number, truth, unknown_name
 from stickslip.scenario import Scenario
 
@@ -130,14 +130,14 @@ def outcomes(
     rng = np.random.default_rng(seed)
     names = tuple(deviations)
     draws = rng.normal(size=(n, len(names))) * np.array(list(deviations.values()))
-    first = scenario.simulate(**{"progress": False, **options})
+    first = not_interrupted(scenario.simulate(**{"progress": False, **options}))
     runs: dict[int, Trajectory] = {}
     failed: dict[int, str] = {}
     with reported(progress, f"{n} runs of {scenario.system.name}", n) as tell:
         for i, draw in enumerate(draws):
             tell(i + 1)
             try:
-                run = scenario.disturbed(dict(zip(names, draw, strict=True)), options, first)
+                run = not_interrupted(scenario.disturbed(dict(zip(names, draw, strict=True)), options, first))
             except ValueError as problem:  # a mass below zero, say
                 failed[i] = str(problem)
                 continue

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
-from stickslip.analysis.progress import Progress
+from stickslip.analysis.progress import Progress, not_interrupted
 from stickslip.analysis.sections import (
     TURN,
     AnySection,
@@ -156,7 +156,7 @@ def poincare(
         on_energy_gain="ignore",
         progress=progress,
     )
-    if not run.complete:
+    if not not_interrupted(run).complete:
         raise ArithmeticError(f"{run.stepper} with dt = {run.dt:g} s {run.status}")
     return points_of(run, chosen, relabelling)
 

@@ -13,9 +13,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from stickslip.debug import bar_wanted
+from stickslip.trajectory import Trajectory
 
 Progress = bool | Callable[..., None] | None
 _PATIENCE = 2.0  # seconds before a bar appears
+
+
+def not_interrupted(run: Trajectory) -> Trajectory:
+    """The run; KeyboardInterrupt where Ctrl-C has ended it: it returns what there is, and an analysis needs all."""
+    if not run.complete and run.status.startswith("interrupted"):
+        raise KeyboardInterrupt(run.status)
+    return run
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stickslip.analysis.progress import not_interrupted
 from stickslip.analysis.slopes import EIGHTH_ORDER
 from stickslip.analysis.varied_motion import VariedMotion
 from stickslip.checks import Array, real_number, unknown_name, whole_number
@@ -193,7 +194,7 @@ def sensitivity(
     names = _names(case, wrt)
     judge = EventDriven(rtol=rtol, zeno=_ZENO)
     chosen = law_from(law)
-    run = case.simulate(dt=end / (count - 1), t_end=end, stepper=judge, law=law, progress=False)
+    run = not_interrupted(case.simulate(dt=end / (count - 1), t_end=end, stepper=judge, law=law, progress=False))
     if not run.complete:
         raise MotionError(float(run.t[-1]), f"the motion ends before t_end: {run.status}")
     motion = varied_motion(case, names, end, judge, chosen)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.analysis.poincare import SectionPoints, poincare, points_of
+from stickslip.analysis.progress import not_interrupted
 from stickslip.analysis.return_map import NoReturn, Setting
 from stickslip.analysis.sections import LevelSection, PhaseSection
 from stickslip.checks import Array
@@ -169,7 +170,7 @@ class StepMap:
             q0=x[:f], u0=x[f:], t0=t0, dt=dt, t_end=t0 + duration, every=every, stepper=self.stepper,
             law=self.setting.law, on_energy_gain="ignore", penetration_tol=1.0, progress=False,
         )  # fmt: skip
-        if not run.complete:
+        if not not_interrupted(run).complete:
             raise ArithmeticError(f"{run.stepper} with dt = {dt:g} s {run.status}")
         return run
 
@@ -222,7 +223,7 @@ def settle(
             t0=t0, dt=dt, t_end=t0 + duration, every=every, stepper=stepper, law=setting.law,
             on_energy_gain="ignore", penetration_tol=1.0, progress=False,
         )  # fmt: skip
-        if not run.complete:
+        if not not_interrupted(run).complete:
             raise ArithmeticError(f"{run.stepper} with dt = {dt:g} s {run.status}")
         points = poincare(run, setting.section)
         if len(points) >= wanted:
