@@ -104,6 +104,15 @@ def test_narrow_paper_stacks_panels_and_bare_paper_has_no_words():
         assert (figure.get_suptitle(), figure.get_supxlabel()) == ("", "") and figure.get_figheight() < 2.2
 
 
+def test_legends_fit_on_narrow_paper():
+    with style.look(), on_paper("85mm"):
+        figure, (ax,) = sheet(1, 1, 2.0)
+        words = ("short", "some words more", "short", "a label of many words", "closed forms")
+        dress(figure, "A title", "", [ax.plot([0, 1], label=word)[0] for word in words])
+        figure.canvas.draw()
+        assert figure.legends[0].get_window_extent().x1 <= figure.bbox.x1
+
+
 def test_a_figure_that_is_drawn_already_gets_another_width():
     figure = line_figure()
     fit(figure, "50mm")

@@ -13,8 +13,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
@@ -196,9 +198,10 @@ def _columns(labels: Sequence[str], room: float, size: float) -> int:
     """Most columns of a legend with these labels that fit into `room` [pt]."""
     widths = [_length(label, size) + (_HANDLE + _PAD) * size for label in labels]
     for columns in range(len(labels), 1, -1):
-        rows = -(-len(labels) // columns)
-        needed = [max(widths[k : k + rows]) for k in range(0, len(widths), rows)]  # legends are filled by columns
-        if sum(needed) + _SPACING * size * (len(needed) - 1) <= room:
+        rows, longer = divmod(len(labels), columns)  # the first columns of a legend have one entry more
+        ends = np.cumsum([0, *(rows + (k < longer) for k in range(columns))])
+        needed = [max(widths[a:b]) for a, b in pairwise(ends)]
+        if sum(needed) + _SPACING * size * (columns - 1) <= room:
             return columns
     return 1
 
