@@ -190,7 +190,9 @@ def spin_and_slide(
             part *= 0.5
         for i in range(3):
             x[i] = trial[i]
-        if part == 1.0 and abs(d[0]) + abs(d[1]) + abs(d[2]) <= 1e-9 * size:  # the next step would be its square
+        # The next step would be the square of this one, in units of x: close to rest the force turns within x itself.
+        length = abs(x[0]) + abs(x[1]) + abs(x[2])
+        if part == 1.0 and abs(d[0]) + abs(d[1]) + abs(d[2]) <= 1e-9 * length:
             break
     gradient(x, load, hertz, g, H)
     for i in range(3):

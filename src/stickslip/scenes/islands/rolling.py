@@ -88,7 +88,7 @@ def six_velocities(D: np.ndarray, v: np.ndarray, w: np.ndarray, out: np.ndarray)
 
 @kernel
 def six_matrix(bodies: Bodies, a: int, b: int, D: np.ndarray, G: np.ndarray) -> None:
-    """G = D M^-1 D^T (6, 6)."""
+    """The symmetric part of G = D M^-1 D^T (6, 6)."""
     for k in range(ROWS):
         for m in range(ROWS):
             total = 0.0
@@ -99,6 +99,12 @@ def six_matrix(bodies: Bodies, a: int, b: int, D: np.ndarray, G: np.ndarray) -> 
                     x, y, z = times(bodies.inv_inertia[body], D[m, first], D[m, first + 1], D[m, first + 2])
                     total += D[k, first] * x + D[k, first + 1] * y + D[k, first + 2] * z
             G[k, m] = total
+    # Gyroscopic terms make it unsymmetric by dt omega.  Blocks are solved with its symmetric part, about the velocities
+    # that the impulses make: where nothing changes any more, the laws hold with these.
+    for k in range(ROWS):
+        for m in range(k):
+            G[k, m] = 0.5 * (G[k, m] + G[m, k])
+            G[m, k] = G[k, m]
 
 
 @kernel
