@@ -49,6 +49,7 @@ from stickslip.ensembles.files import load_ensemble as load_ensemble
 from stickslip.ensembles.result import Ensemble as Ensemble
 from stickslip.ensembles.run import ensemble as ensemble
 from stickslip.events.event_driven import EventDriven as EventDriven
+from stickslip.fmu.export import export_fmu as export_fmu
 from stickslip.impacts.energy_bound import energy_bound as energy_bound
 from stickslip.impacts.impact import Impact as Impact
 from stickslip.impacts.impact import impact as impact
@@ -59,6 +60,7 @@ from stickslip.io.models.file import model_from_text as model_from_text
 from stickslip.io.models.file import model_text as model_text
 from stickslip.io.models.file import read_model as read_model
 from stickslip.io.models.file import write_model as write_model
+from stickslip.io.models.imports import import_robot as import_robot
 from stickslip.laws import Coulomb as Coulomb
 from stickslip.laws import Elliptic as Elliptic
 from stickslip.laws import FrictionCurve as FrictionCurve
