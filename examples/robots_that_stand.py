@@ -16,7 +16,6 @@ import numpy as np
 
 import stickslip as ss
 from stickslip.figures.scene import gallery
-from stickslip.io.models.imports import import_robot
 from stickslip.scenes.collision.overlaps import lowest
 
 LEGS = {f"{leg}_{part}_joint": x for leg in ("FR", "FL", "RR", "RL") for part, x in (("upper", 0.9), ("lower", -1.8))}
@@ -34,7 +33,7 @@ def folder() -> Path | None:
 
 def standing(file: Path, pose: dict[str, float], stiffness: float, damping: float, effort: float) -> ss.Simulator:
     """The robot on the ground with a motor at each joint."""
-    found = import_robot(file, base="free", pose=pose, self_collision="none")
+    found = ss.import_robot(file, base="free", pose=pose, self_collision="none")
     scene = found.scenario.scene
     if not any(isinstance(body.shape, ss.HalfSpace) for body in scene.bodies):
         scene.add_static(ss.HalfSpace((0, 0, 1), offset=lowest(scene)), friction=0.8, name="floor of the example")

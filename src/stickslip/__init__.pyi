@@ -53,6 +53,7 @@ from stickslip.fitting.compare import Comparison as Comparison
 from stickslip.fitting.compare import compare_fits as compare_fits
 from stickslip.fitting.fit import fit as fit
 from stickslip.fitting.result import Fit as Fit
+from stickslip.fmu.export import export_fmu as export_fmu
 from stickslip.impacts.energy_bound import energy_bound as energy_bound
 from stickslip.impacts.impact import Impact as Impact
 from stickslip.impacts.impact import impact as impact
@@ -64,6 +65,7 @@ from stickslip.io.models.file import model_from_text as model_from_text
 from stickslip.io.models.file import model_text as model_text
 from stickslip.io.models.file import read_model as read_model
 from stickslip.io.models.file import write_model as write_model
+from stickslip.io.models.imports import import_robot as import_robot
 from stickslip.laws import Coulomb as Coulomb
 from stickslip.laws import Elliptic as Elliptic
 from stickslip.laws import FrictionCurve as FrictionCurve
