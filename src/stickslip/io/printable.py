@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 from typing import Any
 
@@ -16,9 +15,9 @@ def printable(text: str) -> str:
     return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text)
 
 
-def visible(path: str | os.PathLike[str] | None) -> str:
+def visible(path: object) -> str:
     """A file's name for a message: a name may hold anything, and a traceback shows the message in a terminal."""
-    return "" if path is None else printable(os.fspath(path))
+    return printable(str(path))
 
 
 def first_unprintable(text: str, allowed: str = "") -> str | None:
