@@ -91,6 +91,7 @@ def main(arguments: list[str] | None = None) -> Study:
 def draw(done: Study, path: str) -> None:
     """Mean impulse above, impacts per turn below, one column per restitution."""
     from stickslip.figures import style
+    from stickslip.figures.sheet import dress
 
     with style.look():
         figure = style.new_figure(8.6, 4.9)
@@ -114,9 +115,9 @@ def draw(done: Study, path: str) -> None:
             axes[row, 0].set_ylabel("clearance [mm]")
             figure.colorbar(image, ax=list(axes[row]), label=label, pad=0.01)
         title = "How hard and how often the slider strikes its guide"
-        figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
-        style.caption(
+        dress(
             figure,
+            title,
             f"slider-crank of [FLG10] Table 1; {done.impulse.size} runs, {done.steps:.3g} steps, {done.failed} failed, "
             f"{done.wall_s:.0f} s; impacts with an approach faster than 0.001 of the crank pin's speed",
         )

@@ -118,6 +118,7 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
 
 def draw(runs: list[ss.Trajectory], path: str) -> None:
     from stickslip.figures import mechanism, style
+    from stickslip.figures.sheet import dress
 
     with style.look():
         figure = style.new_figure(7.4, 5.6)
@@ -141,8 +142,8 @@ def draw(runs: list[ss.Trajectory], path: str) -> None:
         style.panel(error, "rocker, against the linkage without play", "crank revolutions", r"$\Delta\theta_3$ [mrad]")
         style.panel(load, "force in the hinge", "crank revolutions", r"$\lambda_N$ [N], mean over 0.2 ms")
         load.legend(loc="upper right", ncols=len(runs))
-        figure.suptitle("Four-bar linkage with play in a hinge", x=0.01, ha="left", fontsize=12, fontweight="bold")
-        style.caption(figure, f"crank at {SPEED:g} rad/s, Δt = {style.number(runs[0].dt)} s; {runs[0].certificate}")
+        note = f"crank at {SPEED:g} rad/s, Δt = {style.number(runs[0].dt)} s; {runs[0].certificate}"
+        dress(figure, "Four-bar linkage with play in a hinge", note)
     style.save(figure, path, title="Four-bar linkage with play in a hinge")
 
 

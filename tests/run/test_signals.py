@@ -182,7 +182,9 @@ def test_signals_at_the_lines_that_keep_a_run(ball, restored, kind, share, stepp
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
         outcomes.add(outcome)
     wanted = {"returned", "KeyboardInterrupt"} if kind == signal.SIGINT else {"TimeoutError"}
-    assert outcomes == wanted
+    assert (
+        outcomes == wanted if share is None else outcomes <= wanted
+    )  # a few lines may all lie in one part of the code
 
 
 @pytest.mark.parametrize("share", [4, pytest.param(60, marks=pytest.mark.slow)])

@@ -167,7 +167,7 @@ class PlanarSolver(ABC):
         solved = residual <= self.tol
         if not solved and status.startswith("solved"):
             status = f"residual {residual:.1e} exceeds {self.tol:.1e} after {iterations} iterations of {self.name}"
-        elif solved and not status.startswith("solved"):
+        elif solved and not status.startswith("solved") and SETTLED_NOT not in status:
             status = f"solved: the best impulses of {self.name} are within the tolerance"
         return PlanarSolution(Lambda_N, Lambda_T, residual, solved, status, iterations)
 

@@ -314,4 +314,6 @@ class EventEngine(MechanismEngine):
 
     def events(self) -> EventTable:
         """The events so far, in the order of time."""
-        return EventTable.of([] if self.motion is None else self.motion.happened, self.system.contact_names, True)
+        return EventTable.of(
+            self.earlier if self.motion is None else self.motion.happened, self.system.contact_names, True
+        )

@@ -64,7 +64,7 @@ def _system(parameters: Mapping[str, float]) -> LagrangianSystem:
     net = Circuit("solenoid")  # its numbers are replaced by the parameters' symbols below
     net.source("V", "a", "0", voltage=1.0)
     net.inductor("L", "a", "0", 1.0)
-    coil = net.terms(inductance={"L": p["inductance"] / (1 + x / p["reach"])})
+    coil = net.terms(inductance={"L": p["inductance"] * p["reach"] / (p["reach"] + x)})
     (charge,), (current,) = coil.q, coil.u
     sign = 1 if coil.forces[charge] > 0 else -1  # of the loop's direction in that of the source's voltage
     return LagrangianSystem.from_energies(

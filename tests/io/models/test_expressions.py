@@ -259,3 +259,10 @@ def test_what_is_written_reads_back(expression):
     except ExpressionError:
         return
     assert read(text) == expression.xreplace({s: s for s in NAMES.values()})  # Abs(Abs(x)) is Abs(x) once rebuilt
+
+
+@pytest.mark.parametrize("text", ["a*b/(b + c)/2", "-a*b/(b + c)/2", "3*a*b/(b + c)/4", "a/(b + c)"])
+def test_a_number_below_a_sum_is_written_and_read(text):
+    a, b, c = sp.symbols("a b c")
+    expression = sp.sympify(text, {"a": a, "b": b, "c": c})
+    assert parse(text_of(expression), {"a": a, "b": b, "c": c}).expression == expression

@@ -52,6 +52,10 @@ def test_the_motion_of_a_file_is_the_same_bit_for_bit(name, tmp_path):
 def test_a_scene_is_the_same_from_its_file(name):
     scene = getattr(scenes, name)(**SMALL.get(name, {}))
     scenario = SceneScenario(scene, 1e-3, 0.5, name, "library")
+    if any(callable(each.force) for each in scene.forces):
+        with pytest.raises(ValueError, match="is a Python function: it cannot be written"):
+            model_text(scenario)
+        return
     again = model_from_text(model_text(scenario)).scenario.scene
     for before, after in zip(scene.bodies, again.bodies, strict=True):
         assert (before.name, before.kind, before.mass, before.angle, before.life) == (

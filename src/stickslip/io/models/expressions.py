@@ -475,6 +475,16 @@ class _FilePrinter(StrPrinter):
             raise ExpressionError(f"{x} has more digits than a double")
         return repr(float(x))
 
+    def _print_Mul(self, x: Expr) -> str:
+        """A number below a sum stands behind the sum: SymPy would read 1/(2*(a + b)) as 1/(2*a + 2*b)."""
+        factor, rest = x.as_coeff_Mul()
+        below = [power for power in sp.Mul.make_args(rest) if power.is_Pow and power.base.is_Add and power.exp == -1]
+        if factor.is_Rational and factor.q != 1 and below and rest.is_Mul:
+            top = "" if factor.p == 1 else "-" if factor.p == -1 else f"{factor.p}*"
+            return f"{top}{self._print(rest)}/{factor.q}"
+        text: str = super()._print_Mul(x)
+        return text
+
     def _print_Exp1(self, x: Expr) -> str:
         return "exp(1)"
 

@@ -289,6 +289,16 @@ def restitution_of(materials: Materials, curves: np.ndarray, k: int, m: int, spe
     return e if 0.0 <= e <= 1.0 else np.nan
 
 
+@kernel
+def take_turn(bodies: Bodies, geoms: Geoms, contacts: Contacts, active: Active, n: int, more: float, dt: float) -> None:
+    """Write what turning adds to gap (`more`) and slip of active contact n over the step; slip joins its bias."""
+    beyond, bias = active.beyond[n], active.bias[n]
+    beyond[0], beyond[1], beyond[2] = more, 0.0, 0.0
+    if active.turning[n] and active.mu[n] > 0.0:
+        beyond[1], beyond[2] = slip_beyond(bodies.ahead, geoms, contacts, active, n, dt)
+        bias[1], bias[2] = bias[1] + beyond[1], bias[2] + beyond[2]
+
+
 @kernel(apart=True)
 def activate(
     contacts: Contacts, count: int, bodies: Bodies, vel: np.ndarray, geoms: Geoms, materials: Materials,
@@ -361,11 +371,7 @@ def activate(
         active.gap[n] = gap
         active.mu[n] = mu
         active.turning[n] = turning
-        beyond = active.beyond[n]
-        beyond[0], beyond[1], beyond[2] = more, 0.0, 0.0
-        if turning and mu > 0.0:
-            beyond[1], beyond[2] = slip_beyond(bodies.ahead, geoms, contacts, active, n, dt)
-            bias[1], bias[2] = bias[1] + beyond[1], bias[2] + beyond[2]
+        take_turn(bodies, geoms, contacts, active, n, more, dt)
         take_resistance(materials, k, m, active, n)
         last_impulse(contacts, active, n, dim)
         active.mobility[n] = mobility(bodies, a, b, active, n, dim)
