@@ -59,7 +59,7 @@ def solenoid(
 
 
 def _system(parameters: Mapping[str, float]) -> LagrangianSystem:
-    x, v = sp.symbols("x v", real=True)
+    x, v = sp.symbols("x v")
     p = {name: sp.Symbol(name) for name in parameters}
     net = Circuit("solenoid")  # its numbers are replaced by the parameters' symbols below
     net.source("V", "a", "0", voltage=1.0)
