@@ -57,8 +57,8 @@ def terms(circuit: Circuit, inductance: Mapping[str, Any] | None = None) -> Circ
     numbers = {branch.name: k for k, branch in enumerate(branches)}
     net = build(branches, _numbers(circuit, branches, numbers), [])
     names = [branches[k].name for k in net.links]
-    q = tuple(sp.Symbol(f"q_{name}", real=True) for name in names)
-    u = tuple(sp.Symbol(f"i_{name}", real=True) for name in names)
+    q = tuple(sp.Symbol(f"q_{name}") for name in names)
+    u = tuple(sp.Symbol(f"i_{name}") for name in names)
     charge = [sum(int(net.B[j, k]) * q[j] for j in range(len(q))) for k in range(len(branches))]
     current = [sum(int(net.B[j, k]) * u[j] for j in range(len(u))) for k in range(len(branches))]
     kinetic, potential, forces = sp.Integer(0), sp.Integer(0), dict.fromkeys(q, sp.Integer(0))
