@@ -47,7 +47,7 @@ def test_mappings_tables_and_lists():
         ({"t": [0.0], "y [ell]": [1.0]}, "has the unit 'ell'"),
         ({"t": [0.0], "y": [np.nan]}, "at least one value"),
         ({"t": [0.0], "y": [1.0], "start": {"z": 1.0}}, "start: "),
-        ({"t [mm]": [0.0], "y": [1.0]}, "column 't' must have a unit of time (s, ms, us), got 'mm'"),
+        ({"t [mm]": [0.0], "y": [1.0]}, "column 't' must have a unit of time"),
         ({"t": [0.0], "y [ms]": [1.0]}, "column 'y' must have a unit of its own kind, got the time unit 'ms'"),
         ({"t": [0.0], "y": [1.0], "y [mm]": [1000.0]}, "one column, got two of 'y'"),
         ({"t": [0.0], "time": [0.0], "y": [1.0]}, "one column, got two of 't'"),
