@@ -47,6 +47,11 @@ def test_mappings_tables_and_lists():
         ({"t": [0.0], "y [ell]": [1.0]}, "has the unit 'ell'"),
         ({"t": [0.0], "y": [np.nan]}, "at least one value"),
         ({"t": [0.0], "y": [1.0], "start": {"z": 1.0}}, "start: "),
+        ({"t [mm]": [0.0], "y": [1.0]}, "column 't' must have a unit of time"),
+        ({"t": [0.0], "y [ms]": [1.0]}, "column 'y' must have a unit of its own kind, got the time unit 'ms'"),
+        ({"t": [0.0], "y": [1.0], "y [mm]": [1000.0]}, "one column, got two of 'y'"),
+        ({"t": [0.0], "time": [0.0], "y": [1.0]}, "one column, got two of 't'"),
+        ({"t": [0.0, 1.0], "y": [1.0, np.inf]}, "column 'y' must hold finite numbers, got inf in row 2"),
         (3.0, "must be a CSV file"),
         ([], "at least one motion"),
     ],
@@ -54,6 +59,16 @@ def test_mappings_tables_and_lists():
 def test_what_cannot_be_right_is_named(data, words):
     with pytest.raises(ValueError, match=words.replace("(", r"\(")):
         samples_from(data, KNOWN)
+
+
+def test_units_belong_to_columns_and_times_to_runs():
+    data = {"t": [0.0, 1500.0], "y": [1.0, 2.0]}
+    with pytest.raises(ValueError, match="units: unknown column 'yy'"):
+        samples_from(data, KNOWN, {"yy": "mm"})
+    with pytest.raises(ValueError, match="times must be in seconds, got 1500 at the end, where a run of the model"):
+        samples_from(data, KNOWN, usual=2.0)
+    assert samples_from(data, KNOWN, {"t": "ms"}, usual=2.0)[0].t[-1] == 1.5
+    assert samples_from(data, KNOWN, {"t": "s"}, usual=2.0)[0].t[-1] == 1500.0
 
 
 @pytest.mark.parametrize(

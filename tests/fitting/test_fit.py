@@ -142,6 +142,7 @@ def test_a_function_that_builds_the_model():
         ({"search": -1}, "search"),
         ({"model": 3.0}, "a Scenario, a Scene"),
         ({"data": {"t": [0.0, 0.1, 0.2, 0.3, 0.4], "y": [1e3, 950.0, 803.0, 558.0, 215.0]}}, "look like thousandths"),
+        ({"data": [{"t": [0.0, 0.1], "y": [1.0, 0.9]}] * 2}, "got its samples twice"),
         ({"data": {"before": [[0.0, -1.0]], "after": [[0.5, 0.5, 0.5]]}}, "after must have the shape"),
         ({"data": {"period": 1.0, "z": 2.0}}, "cycle: unknown"),
         ({"data": {"t": [0.0], "y": [1.0]}, "noise": None}, "more values than there are unknowns"),

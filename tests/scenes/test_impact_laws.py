@@ -142,6 +142,18 @@ def test_a_cube_that_falls_flat_gains_nothing_and_comes_to_rest():
     assert np.abs(cube.velocities(run)[-1]).max() < 1e-9 and abs(cube.path(run)[-1, 2] - 0.1) < 1e-6
 
 
+@pytest.mark.parametrize("law", ["stronge", "poisson-integrated"])
+def test_a_ball_without_losses_keeps_its_energy_under_gravity(law):
+    """Forces of a step act half before an impact and half after it: all of them after it lost m v g dt at a bounce."""
+    scene = ss.Scene(gravity=9.81)
+    scene.add_static(ss.HalfSpace((0, 0, 1)), friction=0.0, restitution=1.0)
+    ball = scene.add_body(ss.Sphere(0.1), mass=1.0, position=(0, 0, 0.3))
+    run = scene.simulate(dt=1e-3, t_end=1.0, law=law)
+    energy = ball.kinetic_energy(run) + 9.81 * ball.path(run)[:, 2]
+    assert len(run.impacts()) == 2
+    assert np.ptp(energy) < 1e-12
+
+
 def test_friction_in_impacts_is_not_that_of_sliding():
     scene = ss.Scene(dim=3)
     scene.add_static(ss.HalfSpace((0, 0, 1)), friction=0.4, friction_impact=0.1)

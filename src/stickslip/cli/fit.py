@@ -50,6 +50,8 @@ def fit(
     scenario = scenario_with(settings or [], name)
     results.check()
     ranges = {key: (low, high) for key, low, high in (range_from(text, "--free") for text in free or [])}
+    if len(ranges) < len(free or []):
+        raise ValueError("--free must name each quantity once, got one of them twice.")
     if not ranges:
         raise ValueError("--free must name at least one quantity with its range, such as --free friction=0:1.")
     found = compute(

@@ -24,6 +24,8 @@ _FACTORS = {
     **{"mm": 1e-3, "cm": 1e-2, "um": 1e-6, "km": 1e3, "mm/s": 1e-3, "cm/s": 1e-2, "ms": 1e-3, "us": 1e-6},
     **{"deg": math.pi / 180.0, "deg/s": math.pi / 180.0, "rev/s": 2.0 * math.pi, "rpm": math.pi / 30.0},
 }
+_TIMES = ("", "s", "ms", "us")
+_LONG = 300.0  # times as long as the model's own run: milliseconds that no unit tells
 _LARGEST_FILE = 1 << 28  # bytes of a table
 _RESERVED = ("start", "params", "name")
 
@@ -52,8 +54,18 @@ class Samples:
         """Number of values that are there."""
         return int(sum(np.isfinite(values).sum() for values in self.columns.values()))
 
+    def repeats(self, other: Samples) -> bool:
+        """Whether another motion has these samples, bit for bit, from this start with these parameters."""
+        return (
+            (self.start, self.params, self.columns.keys()) == (other.start, other.params, other.columns.keys())
+            and np.array_equal(self.t, other.t)
+            and all(np.array_equal(self.columns[k], other.columns[k], equal_nan=True) for k in self.columns)
+        )
 
-def samples_from(data: Any, known: Sequence[str], units: Mapping[str, str] | None = None) -> list[Samples]:
+
+def samples_from(
+    data: Any, known: Sequence[str], units: Mapping[str, str] | None = None, usual: float = math.inf
+) -> list[Samples]:
     """The measured motions in what a user gives: one motion, or a list of motions.
 
     Parameters
@@ -62,17 +74,21 @@ def samples_from(data: Any, known: Sequence[str], units: Mapping[str, str] | Non
         structured array; or a list of these
     known : names of the model's coordinates and velocities
     units : column -> its unit, where it is not the model's
+    usual : length of a run of the model [s]; times without a unit that are far longer are refused
     """
+    for label in units or {}:
+        if label not in (*known, *_TIME_NAMES):
+            raise ValueError(f"units: {unknown_name('column', str(label), ('t', *known))}")
     given = list(data) if isinstance(data, list | tuple) else [data]
     if not given:
         raise ValueError("data must hold at least one motion, got none.")
-    found = [_one(item, known, dict(units or {}), k + 1, len(given)) for k, item in enumerate(given)]
+    found = [_one(item, known, dict(units or {}), k + 1, len(given), usual) for k, item in enumerate(given)]
     for item in found:
         _check_rotation(item)
     return found
 
 
-def _one(data: Any, known: Sequence[str], units: dict[str, str], number: int, count: int) -> Samples:
+def _one(data: Any, known: Sequence[str], units: dict[str, str], number: int, count: int, usual: float) -> Samples:
     name = "data" if count == 1 else f"data {number}"
     extra: dict[str, Any] = {}
     if isinstance(data, Samples):
@@ -95,21 +111,30 @@ def _one(data: Any, known: Sequence[str], units: dict[str, str], number: int, co
             f"{name} must be a CSV file, a mapping with 't' and columns, a Dataset or a Trajectory, "
             f"got {type(data).__name__}."
         )
-    return _checked(columns, known, units, str(extra.get("name", name)), extra)
+    return _checked(columns, known, units, str(extra.get("name", name)), extra, usual)
 
 
 def _checked(
-    columns: Mapping[str, Any], known: Sequence[str], units: dict[str, str], name: str, extra: Mapping[str, Any]
-) -> Samples:
+    columns: Mapping[str, Any], known: Sequence[str], units: dict[str, str], name: str, extra: Mapping[str, Any],
+    usual: float,
+) -> Samples:  # fmt: skip
     """Samples of columns by name, in the model's units."""
     values: dict[str, Array] = {}
+    told = False  # whether times have a unit
     for head, column in columns.items():
         match = _HEAD.match(head)
         label, unit = (match["name"], match["unit"] or "") if match else (head, "")
         label = "t" if label in _TIME_NAMES else label
-        unit = units.get(label, unit).strip()
+        unit = units.get(label, units.get("time", unit) if label == "t" else unit).strip()
+        if label in values:
+            raise ValueError(f"{name}: each quantity must have one column, got two of {printable(label)!r}.")
         if unit not in _FACTORS:
             raise ValueError(f"{name}: column {label!r} has the unit {printable(unit)!r}; known: {_known_units()}.")
+        if label == "t" and unit not in _TIMES:
+            raise ValueError(f"{name}: column 't' must have a unit of time (s, ms, us), got {unit!r}.")
+        if label in known and unit in ("s", "ms", "us"):
+            raise ValueError(f"{name}: column {label!r} must have a unit of its own kind, got the time unit {unit!r}.")
+        told = told or (label == "t" and unit != "")
         refuse_masked(column, f"{name}: column {label!r}")
         values[label] = _FACTORS[unit] * _floats(column, f"{name}: column {label!r}")
     if "t" not in values:
@@ -123,7 +148,18 @@ def _checked(
     for label, column in kept.items():
         if len(column) != len(t):
             raise ValueError(f"{name}: column {label!r} must have {len(t)} values, as 't' has, got {len(column)}.")
+        if np.any(np.isinf(column)):
+            row = int(np.flatnonzero(np.isinf(column))[0]) + 1
+            raise ValueError(
+                f"{name}: column {label!r} must hold finite numbers, got {column[row - 1]} in row {row}; leave a "
+                "missing sample empty, or nan."
+            )
     _check_times(t, name)
+    if not told and t[-1] > _LONG * usual:
+        raise ValueError(
+            f"{name}: times must be in seconds, got {t[-1]:g} at the end, where a run of the model takes {usual:g} s; "
+            "give the unit of 't' ('ms', or 's' where these are seconds)."
+        )
     start = _numbers(extra.get("start", {}), known, f"{name}: start", "coordinate or velocity")
     params = {str(key): real_number(value, f"{name}: {key}") for key, value in dict(extra.get("params", {})).items()}
     found = Samples(t, kept, start, params, name)

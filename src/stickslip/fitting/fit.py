@@ -367,6 +367,7 @@ class _Subject:
             if name not in known:
                 raise ValueError(f"free: {unknown_name('quantity', name, known)}")
         system = shown.system
+        self.usual = float(shown.t_end) if self.scenario is not None else np.inf  # [s]
         self.states = (*system.coordinate_names, *system.velocity_names)
         self.name = str(system.name)
         self.f = len(system.velocity_names)
@@ -385,13 +386,20 @@ class _Subject:
     def experiments(self, data: Any, units: Any, deviations: Mapping[str, float]) -> list[Experiment]:
         """One experiment per item of the data."""
         found: list[Experiment] = []
+        motions: list[Samples] = []
         for item in data if isinstance(data, list | tuple) else [data]:
             if isinstance(item, Mapping) and "before" in item:
                 found.append(self._impacts(item))
             elif isinstance(item, Mapping) and ("period" in item or "frequency" in item):
                 found.append(self._cycle(item))
             else:
-                for samples in samples_from([item], self.states, units):
+                for samples in samples_from([item], self.states, units, self.usual):
+                    if any(samples.repeats(other) for other in motions):
+                        raise ValueError(
+                            f"{samples.name}: each motion must be given once, got its samples twice; counted twice "
+                            "they would make intervals too narrow."
+                        )
+                    motions.append(samples)
                     found.append(self._motion(samples, deviations))
         if not found:
             raise ValueError("data must hold at least one experiment, got none.")
