@@ -18,14 +18,12 @@ from stickslip import library
 from stickslip.checks import did_you_mean, unknown_name
 from stickslip.io.load import load
 from stickslip.jit import making
-from stickslip.page.controls import controls, numbers, require_sizes, with_values
+from stickslip.page.controls import MOST_RECORDS, MOST_STEPS, controls, numbers, require_sizes, with_values
 from stickslip.page.document import standalone
 from stickslip.page.entries import Entry, LibraryEntry, ModelEntry, entry_names, scenario_of
 from stickslip.page.payload import payload
 from stickslip.trajectory import Trajectory
 
-MOST_STEPS = 200_000
-MOST_RECORDS = 20_000
 MOST_SECONDS = 15.0
 """Of a simulation, its compilation aside; what was computed until then is shown."""
 _FIELDS = ("system", "set", "start", "dt", "t_end", "stepper")
