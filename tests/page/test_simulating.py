@@ -5,12 +5,15 @@ import json
 import re
 import shutil
 import subprocess
+import warnings
+from dataclasses import replace
 from importlib.resources import files
 
 import numpy as np
 import pytest
 
 from stickslip import library
+from stickslip.io.models.file import read_model, write_model
 from stickslip.page.document import standalone
 from stickslip.page.payload import payload
 
@@ -19,11 +22,14 @@ SCRIPT = """
 (async () => {
   const [inside, request] = JSON.parse(require("fs").readFileSync(0));
   const {kernels: source, ...recorded} = inside, kernels = await loadKernels(source);
-  const found = computed(kernels, source, recorded, request), {q, u, events, book} = marched(kernels, source, wantedRun(source, recorded, request));
-  const text = (data) => ({f64: Buffer.from(data.buffer).toString("base64")});
-  const packed = (key, x) => (x instanceof Float32Array ? {f32: Buffer.from(x.buffer).toString("base64")} : x instanceof Uint8Array ? {u8: Buffer.from(x.buffer).toString("base64")} : x);
-  const bits = {q: text(q), u: text(u), book: text(book), events: text(Float64Array.from(events.flatMap((row) => [...row])))};
-  process.stdout.write(JSON.stringify({found, bits}, packed));
+  const found = computed(kernels, source, recorded, request);
+  const {q, u, events, book} = marched(kernels, source, wantedRun(source, recorded, request));
+  const base64 = (data) => Buffer.from(data.buffer).toString("base64");
+  const packed = (key, x) =>
+    x instanceof Float64Array ? {f64: base64(x)} : x instanceof Float32Array ? {f32: base64(x)}
+      : x instanceof Uint8Array ? {u8: base64(x)} : x;
+  const struck = Float64Array.from(events.flatMap((row) => [...row]));
+  process.stdout.write(JSON.stringify({found, bits: {q, u, book, events: struck}}, packed));
 })();
 """
 
@@ -40,7 +46,12 @@ def in_node(data, **request):
     script = "".join((assets / f"{name}.js").read_text(encoding="utf-8") for name in ("data", "simulate")) + SCRIPT
     asked = {"set": {}, "start": {}, "dt": None, "t_end": None, **request}
     told = subprocess.run(
-        ["node", "-e", script], input=json.dumps([data, asked]), capture_output=True, text=True, timeout=120, check=False
+        ["node", "-e", script],
+        input=json.dumps([data, asked]),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert told.returncode == 0, told.stderr
     answer = json.loads(told.stdout)
@@ -81,15 +92,16 @@ def require_same(found, wanted, path=""):
         assert found == wanted, path
 
 
-def compare(name, request, keywords, **options):
-    """A run by the kernels of a page, against a run and a payload by Python."""
-    scenario = library.get(name)
+def compare(scenario, again, request, **options):
+    """A run by the kernels of the page of one scenario, against run and payload of another one by Python."""
     data = inside(scenario.simulate(**options), scenario)
-    again = library.get(name, **keywords)
-    run = again.simulate(**options)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", RuntimeWarning)
+        run = again.simulate(**options)
     found, bits = in_node(data, **request)
     require_bits(bits, run)
     wanted = payload(run, again)
+    wanted["notes"] = [*(str(warning.message) for warning in told), *wanted["notes"]]  # as the server does
     for one in (found, wanted):
         one["method"].pop("wall_s")
         one["numbers"]["energy"].pop("unexplained")
@@ -99,7 +111,8 @@ def compare(name, request, keywords, **options):
 
 @needs_node
 def test_a_page_simulates_with_the_bits_of_python_and_shows_what_python_shows():
-    data = compare("bouncing_ball", {"set": {"restitution": 0.7}}, {"restitution": 0.7}, dt=1e-3, t_end=1.5)
+    ball, livelier = library.bouncing_ball(), library.bouncing_ball(restitution=0.7)
+    data = compare(ball, livelier, {"set": {"restitution": 0.7}}, dt=1e-3, t_end=1.5)
     keys = [control["key"] for control in data["kernels"]["controls"]]
     assert keys[0] == "restitution" and keys[-2:] == ["dt", "t_end"] and data["kernels"]["fixed"] == []
 
@@ -119,7 +132,22 @@ CHANGED = {"woodpecker": {"friction": 0.35, "l_S": 0.0203}, "slider_crank": {"fr
 @pytest.mark.parametrize("name", SIMULATING)
 def test_every_library_mechanism_simulates_with_the_bits_of_python(name):
     scenario, changed = library.get(name), CHANGED.get(name, {})
-    compare(name, {"set": changed}, changed, t_end=min(scenario.t_end, 12_000 * scenario.dt))
+    again = replace(scenario, params=changed)
+    compare(scenario, again, {"set": changed}, t_end=min(scenario.t_end, 12_000 * scenario.dt))
+
+
+@needs_node
+@pytest.mark.slow
+def test_a_model_file_and_other_starts_and_times(tmp_path):
+    """The woodpecker from a file, whose drawing is one of expressions."""
+    scenario = read_model(write_model(library.woodpecker(), tmp_path / "toy.toml")).scenario
+    again = replace(scenario, params={"c_phi": 0.006, "h_S": 0.021}).starting({"y": 0.1, "omega_S": -6.0})
+    data = inside(scenario.simulate(t_end=0.3), scenario)
+    run = again.simulate(dt=5e-5, t_end=0.5)
+    request = {"set": {"c_phi": 0.006, "h_S": 0.021}, "start": {"y": 0.1, "omega_S": -6.0}, "dt": 5e-5, "t_end": 0.5}
+    found, bits = in_node(data, **request)
+    require_bits(bits, run)
+    require_same(found["motion"], payload(run, again)["motion"])
 
 
 def test_others_are_recorded_and_say_why():
@@ -135,6 +163,4 @@ def test_others_are_recorded_and_say_why():
         assert words in data["recorded"] and "kernels" not in data
     sleigh = library.chaplygin_sleigh()
     run = sleigh.simulate(t_end=20 * sleigh.dt, engine="reference")
-    from dataclasses import replace
-
     assert "constraints" in inside(replace(run, engine="compiled"), sleigh)["recorded"]

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-MOST_STEPS, MOST_RECORDS = 200_000, 20_000
+PAGE_STEPS, PAGE_RECORDS = 200_000, 20_000
 """Of a run that a page asks for."""
 PARAMETER, START, RUN = "parameter", "start", "run"
 _UNIT_INTERVAL = ("restitution",)

@@ -1,8 +1,8 @@
 """What an exported page needs to simulate a mechanism itself: kernels as WebAssembly, and how to call and draw them.
 
-Three modules go into the file: `march` does the steps, `measure` finds gaps and energies of records, `frames` places the
-shapes of the drawing.  All three are the kernels of `simulate`, or are written in their language.  The script
-`assets/simulate.js` fills their arrays, as `engines.Compiled` does.
+Three modules go into the file: `march` does the steps, `measure` finds gaps and energies of records, `frames` places
+the shapes of the drawing.  The first two are the kernels of `simulate`; the third is written in their language.  The
+script `assets/simulate.js` fills their arrays, as `engines.Compiled` does.
 
 A page that cannot simulate shows the run that was recorded, and says why: `Recorded` has the reason.
 """
@@ -34,7 +34,7 @@ from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE
 from stickslip.mechanisms.source import function_source, source_symbols
 from stickslip.mechanisms.steppers.moreau_midpoint import MoreauMidpoint
 from stickslip.mechanisms.system import CONSTRAINT, CONTACT, TANGENT, System
-from stickslip.page.controls import MOST_RECORDS, MOST_STEPS, PARAMETER, controls
+from stickslip.page.controls import PAGE_RECORDS, PAGE_STEPS, PARAMETER, controls
 from stickslip.page.payload import LIMITS
 from stickslip.page.tracks import split
 from stickslip.scenario import Scenario
@@ -118,8 +118,8 @@ def simulating(trajectory: Trajectory, scenario: Any) -> dict[str, Any]:
         "tolerance": float(solver_from("auto").tol),
         "depth": PENETRATION_TOLERANCE,
         "book": {name: getattr(codes, name) for name in _BOOK} | {"size": codes.BOOK_SIZE},
-        "most_steps": MOST_STEPS,
-        "limits": {**LIMITS, "records": MOST_RECORDS},
+        "most_steps": PAGE_STEPS,
+        "limits": {**LIMITS, "records": PAGE_RECORDS},
         "shapes": drawn,
         "numbers": len(picture.numbers),
         "follow": _follow(scenario),
@@ -134,7 +134,16 @@ def _follow(scenario: Scenario) -> int | None:
 
 
 _KINDS = {CONTACT: "contact", TANGENT: "tangent", CONSTRAINT: "constraint"}
-_BOOK = ("FAILED_STEPS", "MAX_RESIDUAL", "MAX_PENETRATION", "MAX_ENERGY_GAIN", "FALLBACKS", "GAIN_STEP", "CONTACT_WORK", "MAX_LCP_SIZE",)
+_BOOK = (
+    "FAILED_STEPS",
+    "MAX_RESIDUAL",
+    "MAX_PENETRATION",
+    "MAX_ENERGY_GAIN",
+    "FALLBACKS",
+    "GAIN_STEP",
+    "CONTACT_WORK",
+    "MAX_LCP_SIZE",
+)
 
 
 def _require_simple(trajectory: Trajectory, scenario: Any) -> None:
@@ -187,7 +196,7 @@ def _modules(system: System, p: Array, numbers: Sequence[Any]) -> dict[str, Any]
     block = Block.room(1, 1, memory.sizes)
     row, rows = np.zeros(1), np.zeros((1, f))
     samples = {
-        "march": (engine.module.march, engine._arguments(memory, 1, block)),
+        "march": (engine.module.march, engine.arguments(memory, 1, block)),
         "measure": (engine.module.measure, (rows, rows, row, p, np.zeros((1, n)), np.zeros((1, 2)))),
         "frames": (
             _frames(system, numbers).frames,

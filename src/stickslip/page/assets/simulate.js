@@ -223,7 +223,7 @@ function fittedView(shapes, found) {
     else for (let k = 0; k + 1 < (shape.kind === "spring" ? 4 : ["marker", "text"].includes(shape.kind) ? 2 : v.length); k += 2) see(...place(v[k], v[k + 1]));
   };
   for (let k = 0; k < some; k++) {
-    const i = some > 1 ? Math.trunc(k * ((found.frames - 1) / (some - 1))) : 0, flat = (x, y) => [x, y];
+    const i = k === some - 1 ? found.frames - 1 : Math.trunc(k * ((found.frames - 1) / (some - 1))), flat = (x, y) => [x, y];
     for (const shape of shapes) {
       if (shape.kind !== "group") { corners(shape, i, flat, 1); continue; }
       const [ox, oy, c, s] = shape.values.map((number) => found.at(number, i));
@@ -255,7 +255,7 @@ function numbersOf(run, found, source, recorded) {
   const values = [`${book[at.FAILED_STEPS]}`, orNone(book[at.MAX_RESIDUAL]) + (old.proof[1].value.match(/ \(tolerance.*/)?.[0] ?? ""), orNone(deepest, " m"), gain(book[at.MAX_ENERGY_GAIN]),
     forces ? (Number.isNaN(integration) ? "unknown" : share(integration) === 0 ? "none" : `${shortText(integration)} J`) : gain(integration)];
   const notes = [], most = book[at.MAX_ENERGY_GAIN], resolution = Math.max(found.pushes[0], found.pushes[found.frames - 1]) * dt * dt;
-  if (most > 2 * resolution + 1e-12 * kinetic) notes.push(`the contacts put ${+most.toPrecision(3)} J in during the step to t = ${+(run.t[0] + book[at.GAIN_STEP] * dt).toPrecision(9)} s; unequal restitution coefficients can do that under Newton's law`);
+  if (most > 2 * resolution + 1e-12 * kinetic) notes.push(`the contacts of '${recorded.system}' put ${+most.toPrecision(3)} J in during the step to t = ${+(run.t[0] + book[at.GAIN_STEP] * dt).toPrecision(9)} s; unequal restitution coefficients can do that under Newton's law`);
   if (!forces && share(integration) > 0.01) notes.push(`the steps put in ${shortText(100 * share(integration))} % of the energy in play, try a smaller dt`);
   else if (kinetic > 1000 * Math.max(energy[0], Math.abs(work), energy[1] - least, 1e-6 * Math.abs(energy[1]))) notes.push("the energy has grown a thousandfold: `stickslip run` says whether the steps made it up");
   const counts = Object.fromEntries(recorded.contacts.slice(0, source.limits.series).map(({name}, k) => [name, run.events.filter((row) => row[1] === k).length]));
