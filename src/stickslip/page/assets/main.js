@@ -439,7 +439,7 @@ async function startFromDisk({kernels: source, recorded, ...inside}) {
   const time = fromHash(location.hash);
   show(inside, {fresh: true, time});
   listParameters(byId("controls"), app.run);
-  say(`A run of stickslip ${app.run.version}. It is recorded: ${recorded}.`);
+  say(`A run of stickslip ${app.run.version}.${recorded ? ` It is recorded: ${recorded}.` : ""}`);
   if (!source) return;
   try {
     const kernels = await loadKernels(source);
