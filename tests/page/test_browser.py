@@ -306,6 +306,36 @@ def test_export_opens_from_disk(tab, server, tmp_path):
     tab.until("stickslip.playing && stickslip.t > 0.05")
 
 
+def test_an_exported_page_simulates_without_a_server(tab, tmp_path):
+    ball = library.bouncing_ball()
+    path = export(ball.simulate(dt=0.01, t_end=1.2), tmp_path / "ball.html", ball)
+    tab.open(path.as_uri())
+    tab.until("!!stickslip.kernels")
+    assert tab.text("#status").startswith("This page simulates by itself")
+    tab.page.click("#play")
+    impacts, picture = tab.number("impacts"), tab.picture()
+    tab.page.evaluate("stickslip.answers = 0")
+    tab.slide("restitution", 900)
+    wanted = library.bouncing_ball(restitution=0.9).simulate(dt=0.01, t_end=1.2)
+    heights = tab.page.evaluate("[...stickslip.run.curves[0].values]")
+    assert np.allclose(heights, wanted.q[:, 0], rtol=1e-6, atol=1e-9)
+    assert tab.number("impacts") == f"{len(wanted.impacts())}" != impacts
+    assert tab.number("contacts").replace("\N{MINUS SIGN}", "-") == f"{wanted.energy_book().contacts:.4g} J"
+    tab.page.evaluate("document.getElementById('scrub').value = 700")
+    tab.page.dispatch_event("#scrub", "input")
+    tab.until("Math.abs(stickslip.t - 0.84) < 1e-3 && !stickslip.dirty")
+    assert tab.picture() != picture
+    tab.page.locator("[data-key=x] input[type=number], [data-key=y] input[type=number]").first.evaluate(
+        "field => { field.value = -0.05; field.dispatchEvent(new Event('change')); }"
+    )
+    tab.until("!document.getElementById('message').hidden")
+    assert "starts with a penetration of" in tab.text("#message")
+    answers = tab.page.evaluate("stickslip.answers")
+    tab.page.click("#reset")
+    tab.until(f"stickslip.answers > {answers} && !stickslip.inFlight")
+    assert tab.number("impacts") == impacts and not tab.page.is_visible("#message")
+
+
 def test_everything_has_a_name_and_fits_a_phone(tab, server):
     tab.page.set_viewport_size({"width": 390, "height": 844})
     tab.open(server.url + SHORT)

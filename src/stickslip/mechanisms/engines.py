@@ -188,11 +188,11 @@ class Compiled(MechanismEngine):
         return int(status)
 
     def _call(self, memory: Memory, n_steps: int, block: Block) -> tuple[int, int]:
-        arguments = self._arguments(memory, n_steps, block)
+        arguments = self.arguments(memory, n_steps, block)
         status, done, block.n_events, block.records = self.module.march(*arguments)
         return status, done
 
-    def _arguments(self, memory: Memory, n_steps: int, block: Block) -> tuple[Any, ...]:
+    def arguments(self, memory: Memory, n_steps: int, block: Block) -> tuple[Any, ...]:
         """What the kernel takes; its arrays are those of the state and of the block."""
         sweeps, tol = self.solver.max_iterations or 10_000, float(self.solver.tol)
         p = memory.p
@@ -205,7 +205,7 @@ class Compiled(MechanismEngine):
 
     def once(self, memory: Memory, block: Block) -> Callable[[], int]:
         self.module.march.expect_long_work()  # code that is replaced on the way would hold up one of the steps
-        arguments = tuple(map(plain, self._arguments(memory, 1, block)))
+        arguments = tuple(map(plain, self.arguments(memory, 1, block)))
         kernel = self.module.march.version(*arguments)
 
         def step() -> int:

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+PAGE_STEPS, PAGE_RECORDS = 200_000, 20_000
+"""Of a run that a page asks for."""
 PARAMETER, START, RUN = "parameter", "start", "run"
 _UNIT_INTERVAL = ("restitution",)
 _LAWS = ("friction", "restitution")

@@ -16,9 +16,11 @@ from typing import Any
 from stickslip._version import __version__
 from stickslip.io.disk import replacing
 from stickslip.page.payload import FRAMES, HISTORY, payload
+from stickslip.page.simulating import Recorded, simulating
+from stickslip.scenario import as_shown
 from stickslip.trajectory import Trajectory
 
-SCRIPTS = ("data", "stage", "space", "plots", "gauges", "controls", "main")
+SCRIPTS = ("data", "simulate", "stage", "space", "plots", "gauges", "controls", "main")
 """Parts of the script, in their order; they share one scope."""
 SIGNATURE = f"Drawn by stickslip {__version__}"
 """Mark of our own pages, as in figures: `stickslip run --export` replaces only pages with this mark."""
@@ -36,11 +38,11 @@ def _script() -> str:
 
 
 def policy(script: str, *, connects: bool) -> str:
-    """Content-Security-Policy: this script and its own server, nothing else."""
+    """Content-Security-Policy: this script, and its own server or the kernels in the file, nothing else."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    connect = "'self'" if connects else "'none'"
+    connect, kernels = ("'self'", "") if connects else ("'none'", " 'wasm-unsafe-eval'")
     return (
-        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:; "
+        f"default-src 'none'; script-src 'sha256-{digest}'{kernels}; style-src 'unsafe-inline'; img-src data: blob:; "
         f"connect-src {connect}; base-uri 'none'; form-action 'none'"
     )
 
@@ -72,9 +74,18 @@ def _escaped(text: str) -> str:
 
 
 def standalone(trajectory: Trajectory, scenario: Any = None) -> bytes:
-    """A page with a run inside, below 1 MB: with fewer frames and points where it would be more."""
+    """A page with a run inside, below 1 MB: with fewer frames and points where it would be more.
+
+    The page of a mechanism simulates, where `simulating` has kernels for it; else it says why not.
+    """
+    own: dict[str, Any] = {}
+    try:
+        own["kernels"] = simulating(trajectory, as_shown(scenario, trajectory))
+    except Recorded as reason:
+        own["recorded"] = str(reason)
     for thinner in (1, 2, 4, 8, 16, 32):
-        text = page(payload(trajectory, scenario, frames=FRAMES // thinner, points=HISTORY // thinner)).encode()
+        shown = payload(trajectory, scenario, frames=FRAMES // thinner, points=HISTORY // thinner)
+        text = page(shown | own).encode()
         if len(text) < MOST_BYTES:
             return text
     raise ValueError(

@@ -25,6 +25,12 @@ _MOST_IMPACTS = 4000
 _SERIES = 40  # most coordinates, velocities and contacts whose curves are sent: scenes have thousands
 _MOST_NUMBERS = 130_000  # of all curves together
 
+LIMITS = {
+    "frames": FRAMES, "points": HISTORY, "sharp": _SHARP, "impacts": _MOST_IMPACTS, "series": _SERIES,
+    "numbers": _MOST_NUMBERS,
+}  # fmt: skip
+"""For pages that simulate: their payload has the same limits."""
+
 
 def payload(
     trajectory: Trajectory, scenario: Any = None, *, frames: int = FRAMES, points: int = HISTORY
@@ -45,12 +51,21 @@ def payload(
         "notes": trajectory.certificate.doubts(),
         "numbers": _numbers(trajectory),
         "parameters": {key: plain(value) for key, value in trajectory.parameters.items()},
+        "names": {
+            "coordinates": _named(trajectory.coordinate_names, trajectory.units),
+            "velocities": _named(trajectory.velocity_names, trajectory.units),
+        },
         "units": {key: unit for key, unit in trajectory.units.items() if key in trajectory.parameters},
         "history": _history(trajectory, points),
         "contacts": _contacts(trajectory, scenario),
         "impacts": _impacts(trajectory),
         "motion": _motion(trajectory, scenario, frames),
     }
+
+
+def _named(names: Sequence[str], units: Mapping[str, str]) -> list[list[str]]:
+    """Names with their units, as many as have curves."""
+    return [[name, units.get(name, "")] for name in names[:_SERIES]]
 
 
 def _method(trajectory: Trajectory) -> dict[str, Any]:

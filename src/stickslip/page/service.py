@@ -18,14 +18,13 @@ from stickslip import library
 from stickslip.checks import did_you_mean, unknown_name
 from stickslip.io.load import load
 from stickslip.jit import making
-from stickslip.page.controls import controls, numbers, require_sizes, with_values
+from stickslip.page.controls import PAGE_RECORDS, PAGE_STEPS, controls, numbers, require_sizes, with_values
 from stickslip.page.document import standalone
 from stickslip.page.entries import Entry, LibraryEntry, ModelEntry, entry_names, scenario_of
 from stickslip.page.payload import payload
 from stickslip.trajectory import Trajectory
 
-MOST_STEPS = 200_000
-MOST_RECORDS = 20_000
+MOST_STEPS = PAGE_STEPS
 MOST_SECONDS = 15.0
 """Of a simulation, its compilation aside; what was computed until then is shown."""
 _FIELDS = ("system", "set", "start", "dt", "t_end", "stepper")
@@ -211,7 +210,7 @@ def _simulated(
     scenario: Any, dt: float, t_end: float, method: Mapping[str, Any], gone: Callable[[], bool]
 ) -> Trajectory:
     """The run, or as much of it as `MOST_SECONDS` allow."""
-    every = max(1, math.ceil(t_end / dt / MOST_RECORDS))
+    every = max(1, math.ceil(t_end / dt / PAGE_RECORDS))
     begin, left = time.perf_counter() - compiling.seconds, False
 
     def watch(step: int) -> None:

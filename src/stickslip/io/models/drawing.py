@@ -238,14 +238,57 @@ def _as_written(value: Any) -> Any:
         return value
 
 
+class _Noted(dict[str, float]):
+    """Parameters that note which of them were asked for."""
+
+    def __init__(self, values: Mapping[str, float]) -> None:
+        super().__init__(values)
+        self.asked: set[str] = set()
+
+    def __getitem__(self, name: str) -> float:
+        self.asked.add(name)
+        return super().__getitem__(name)
+
+
+def traced_shapes(scenario: Scenario) -> tuple[list[draw.Primitive], set[str]]:
+    """The shapes of a drawing with `Traced` numbers, and the parameters that must keep their values for them.
+
+    Where the drawing compares or rounds parameters, those that it asks for are numbers in its expressions.  Raises
+    `Untraceable` where its function has no expressions.
+    """
+    drawing = scenario.drawing
+    assert drawing is not None
+    shapes, values = drawing.shapes, _Noted(scenario.parameters)
+    if isinstance(shapes, FileDrawing):
+        numbers = shapes._values(*scenario.q0.tolist(), 0.37, *values.values())
+        traced = [Traced(float(x), e) for x, e in zip(numbers, shapes.expressions, strict=True)]
+        return [build(traced) for build in shapes.builders], set()
+    for with_parameters in (True, False):
+        try:
+            _traced(scenario, drawing, with_parameters)
+        except (Untraceable, ExpressionError, TypeError):
+            if not with_parameters:
+                raise
+            continue
+        found = list(drawing.shapes(*_symbolic(scenario, with_parameters, values)))
+        return found, set() if with_parameters else values.asked
+    raise AssertionError
+
+
+def _symbolic(scenario: Scenario, with_parameters: bool, values: Mapping[str, float]) -> tuple[Any, Any, Any]:
+    """Coordinates, time and parameters to call a drawing with, as traced numbers."""
+    system = scenario.system
+    q = [Traced(float(x), sp.Symbol(name)) for name, x in zip(system.coordinate_names, scenario.q0, strict=True)]
+    p = {name: Traced(x, sp.Symbol(name)) for name, x in values.items()} if with_parameters else values
+    return q, Traced(0.37, sp.Symbol("t")), p
+
+
 def _traced(scenario: Scenario, drawing: draw.Drawing, with_parameters: bool) -> list[dict[str, Any]]:
     """The shapes as tables; parameters are symbols in them, or the numbers that they have."""
-    system, values = scenario.system, scenario.parameters
+    system = scenario.system
     symbols = {name: sp.Symbol(name) for name in (*system.coordinate_names, "t", *system.parameter_names)}
-    q = [Traced(float(x), symbols[name]) for name, x in zip(system.coordinate_names, scenario.q0, strict=True)]
-    p = {name: Traced(x, symbols[name]) for name, x in values.items()} if with_parameters else values
-    names = system.contact_names
-    tables = [_table(shape, names) for shape in drawing.shapes(q, Traced(0.37, symbols["t"]), p)]
+    q, t, p = _symbolic(scenario, with_parameters, scenario.parameters)
+    tables = [_table(shape, system.contact_names) for shape in drawing.shapes(q, t, p)]
     from stickslip.io.models.layout import DRAWING
 
     place = Place(f"the drawing of {system.name}", {})

@@ -8,7 +8,7 @@ const IMPACT = 4;
 /** Replace packed arrays anywhere in a payload by typed arrays. */
 function unpacked(value) {
   if (Array.isArray(value)) return value.map(unpacked);
-  if (value === null || typeof value !== "object") return value;
+  if (value === null || typeof value !== "object" || ArrayBuffer.isView(value)) return value;
   if ("f32" in value) return new Float32Array(bytes(value.f32).buffer);
   if ("u8" in value) return bytes(value.u8);
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, unpacked(item)]));

@@ -269,7 +269,7 @@ async function simulate(options = {}) {
       app.waiting = false;
       app.sent = performance.now();
       app.asking = new AbortController();
-      const found = await (await ask("api/run", request(), app.asking.signal)).json();
+      const found = app.kernels ? app.kernels(request()) : await (await ask("api/run", request(), app.asking.signal)).json();
       if (found.system !== undefined) show(found, options);
       options = {};
       const took = (performance.now() - asked) / 1000;
@@ -305,6 +305,7 @@ async function choose(system, hash = "") {
 
 function reset() {
   if (!app.description) return;
+  if (app.kernels) { resetSettings(settings.system); app.showControls(); simulate(); return; }
   history.replaceState(null, "", location.pathname);
   choose(settings.system); // a model file may have changed meanwhile
 }
@@ -381,7 +382,7 @@ const KEYS = {
   " ": () => play(), ArrowLeft: (e) => stepFrames(e.shiftKey ? -10 : -1), ArrowRight: (e) => stepFrames(e.shiftKey ? 10 : 1),
   Home: () => go(app.run.t0), End: () => { play(false); go(app.run.t1); }, "<": () => changeSpeed(1), ">": () => changeSpeed(-1),
   "+": () => magnify(1.5), "=": () => magnify(1.5), "-": () => magnify(1 / 1.5), 0: () => { app.stage?.fit(); app.dirty = true; },
-  r: () => live() && reset(), s: () => live() && share(), e: () => live() && exportPage(), "?": () => byId("keys").showModal(),
+  r: () => reset(), s: () => live() && share(), e: () => live() && exportPage(), "?": () => byId("keys").showModal(),
 };
 
 function live() { return !document.body.classList.contains("from-disk"); }
@@ -426,13 +427,32 @@ async function start() {
   bind();
   requestAnimationFrame(tick);
   const quiet = matchMedia("(prefers-reduced-motion: reduce)").matches, inside = JSON.parse(byId("data").textContent);
-  if (inside) {
-    document.body.classList.add("from-disk");
-    show(inside, {fresh: true, time: fromHash(location.hash)});
-    listParameters(byId("controls"), app.run);
-    say(`A run of stickslip ${app.run.version}.`);
-  } else await startLive();
+  if (inside) await startFromDisk(inside);
+  else await startLive();
   if (!quiet) play(true);
+}
+
+/** A page with a run inside; with kernels beside it the page simulates. */
+async function startFromDisk({kernels: source, recorded, ...inside}) {
+  document.body.classList.add("from-disk");
+  resetSettings(inside.system);
+  const time = fromHash(location.hash);
+  show(inside, {fresh: true, time});
+  listParameters(byId("controls"), app.run);
+  say(`A run of stickslip ${app.run.version}.${recorded ? ` It is recorded: ${recorded}.` : ""}`);
+  if (!source) return;
+  try {
+    const kernels = await loadKernels(source);
+    app.kernels = (wanted) => computed(kernels, source, inside, wanted);
+  } catch (error) { say(`A run of stickslip ${app.run.version}. It is recorded: this browser runs no WebAssembly (${error.message}).`); return; }
+  document.body.classList.add("simulates");
+  settings.stepper = settings.own = inside.method.stepper;
+  app.description = source;
+  app.showControls = buildControls(byId("controls"), source, [inside.method.stepper], () => simulate());
+  if (source.fixed.length) byId("controls").append(element("p", {}, `No slider here: ${source.fixed.map(spoken).join(", ")}; the drawing asks for their values.`));
+  say(`This page simulates by itself, with the kernels of stickslip ${app.run.version}.`);
+  const {set, start, dt, t_end} = request();
+  if (Object.keys({...set, ...start}).length || dt !== null || t_end !== null) await simulate({time});
 }
 
 async function startLive() {
