@@ -34,6 +34,8 @@ from stickslip.analysis.sections import LevelSection as LevelSection
 from stickslip.analysis.sections import PhaseSection as PhaseSection
 from stickslip.analysis.sensitivity import Sensitivity as Sensitivity
 from stickslip.analysis.sensitivity import sensitivity as sensitivity
+from stickslip.analysis.step_sensitivity import StepSensitivity as StepSensitivity
+from stickslip.analysis.step_sensitivity import step_sensitivity as step_sensitivity
 from stickslip.circuits.circuit import Circuit as Circuit
 from stickslip.contact.planar import AugmentedLagrangian as AugmentedLagrangian
 from stickslip.contact.planar import Auto as Auto
