@@ -175,7 +175,7 @@ def _require_known(system: System, own: Any) -> None:
 class _HeldStep:
     """One solved step with its active set.
 
-    rows : (contact, part, law) of the impulses: 0 normal; 1 tangential that sticks, 2 that slips
+    rows : (contact, part) of the impulses: part 0 normal; 1 tangential that sticks, 2 that slips
     """
 
     slopes: Slopes
@@ -194,8 +194,7 @@ class _HeldStep:
         local, bound = said.problem.local, said.problem.local.bound(said.Lambda_N)
         side = np.zeros(slopes.n)
         for i, k in enumerate(said.problem.index):
-            contact = slopes.system.contact_kinds[k] == CONTACT
-            if contact and local.normal[i] and said.Lambda_N[i] > 0.0:
+            if local.normal[i] and said.Lambda_N[i] > 0.0:
                 rows.append((int(k), 0))
                 impulses.append(said.Lambda_N[i])
             if local.tangential[i] and bound[i] > 0.0:
@@ -281,7 +280,9 @@ class _HeldStep:
             balance = balance - W * load[r]
             gamma = np.einsum("jk,jk->k", W, u_E) + parts.w_hat[k, min(part, 1)]
             if part == 0:
-                below.append(gamma + parts.eps_N[k] * parts.gamma[k, 0] + self._closing(g[k], rounding[k], parts, k))
+                hard = slopes.system.contact_kinds[k] == CONTACT
+                closing = self._closing(g[k], rounding[k], parts, k) if hard else 0.0
+                below.append(gamma + parts.eps_N[k] * parts.gamma[k, 0] + closing)
             elif part == 2:
                 below.append(load[r] - self.side[k] * (parts.mu[k] * pushes.get(k, 0.0) + parts.a[k] * dt))
             elif slopes.system.contact_kinds[k] == SPRING:
