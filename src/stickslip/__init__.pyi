@@ -20,6 +20,7 @@ from stickslip.analysis.diagram import BifurcationDiagram as BifurcationDiagram
 from stickslip.analysis.diagram import bifurcation as bifurcation
 from stickslip.analysis.equilibrium import equilibrium as equilibrium
 from stickslip.analysis.erdmann import erdmann as erdmann
+from stickslip.analysis.gradient import gradient as gradient
 from stickslip.analysis.limit_cycle import limit_cycle as limit_cycle
 from stickslip.analysis.lyapunov import lyapunov as lyapunov
 from stickslip.analysis.lyapunov import recurrence as recurrence
@@ -32,8 +33,9 @@ from stickslip.analysis.sections import DriveSection as DriveSection
 from stickslip.analysis.sections import LevelSection as LevelSection
 from stickslip.analysis.sections import PhaseSection as PhaseSection
 from stickslip.analysis.sensitivity import Sensitivity as Sensitivity
-from stickslip.analysis.sensitivity import gradient as gradient
 from stickslip.analysis.sensitivity import sensitivity as sensitivity
+from stickslip.analysis.step_sensitivity import StepSensitivity as StepSensitivity
+from stickslip.analysis.step_sensitivity import step_sensitivity as step_sensitivity
 from stickslip.circuits.circuit import Circuit as Circuit
 from stickslip.contact.planar import AugmentedLagrangian as AugmentedLagrangian
 from stickslip.contact.planar import Auto as Auto

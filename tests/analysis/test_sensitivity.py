@@ -219,6 +219,65 @@ def test_gradient_of_the_end():
         ss.gradient(lambda q, u: q[0], ss.Scenario(point_mass(), [0, 0], [1, 0], 0.01, 0.1, "", ""), ["y"])
 
 
+def test_gradient_of_samples_of_a_bouncing_ball():
+    """Sum of squares of heights and velocities before, between and behind two impacts, against complex steps."""
+    ball, times = ss.library.bouncing_ball(restitution=0.8), np.array([0.2, 0.7, 1.0, 1.5])
+
+    def closed(z):
+        total = 0.0
+        for t in times:
+            fall = np.array([z[1] - z[2] * t**2 / 2.0, -z[2] * t])
+            y, v = ball_after(*z, t) if t > 0.46 else fall
+            total = total + t * y**2 + v**2
+        return total
+
+    def objective(t, q, u):
+        assert t.shape == (4,) and q.shape == u.shape == (4, 1)
+        return np.sum(t[:, None] * q**2 + u**2)
+
+    values = [0.8, 1.0, G]
+    exact = [closed([v + 1e-30j * (k == j) for k, v in enumerate(values)]).imag / 1e-30 for j in range(3)]
+    wrt = ["restitution", "y", "g"]
+    value, found = ss.gradient(objective, ball, wrt, times=times)
+    assert value == pytest.approx(closed(values), rel=1e-10) and found == pytest.approx(exact, rel=1e-10)
+    slope = lambda t, q, u: (2.0 * t[:, None] * q, 2.0 * u)  # noqa: E731
+    assert ss.gradient(objective, ball, wrt, times=times, slope=slope)[1] == pytest.approx(exact, rel=1e-10)
+
+
+def test_gradient_of_event_times():
+    """t_n = t_1 (1 + 2 (e + ... + e^(n-1))), t_1 = sqrt(2 h / g); a doubt behind the last event does not count."""
+    ball, e = ss.library.bouncing_ball(restitution=0.8), 0.8
+    fall = math.sqrt(2.0 / G)
+    options = {"events": "impact", "contact": "table", "t_end": 1.9}  # three impacts
+    value, found = ss.gradient(lambda t: t[2] ** 2, ball, ["restitution", "y"], **options)
+    third = fall * (1.0 + 2.0 * e + 2.0 * e**2)
+    exact = [2.0 * third * fall * (2.0 + 4.0 * e), third**2]
+    assert value == pytest.approx(third**2, rel=1e-11) and found == pytest.approx(exact, rel=1e-10)
+    slope = lambda t: [0.0, 0.0, 2.0 * t[2]]  # noqa: E731
+    assert ss.gradient(lambda t: t[2] ** 2, ball, "y", slope=slope, **options)[1] == pytest.approx(exact[1:], rel=1e-10)
+
+
+def test_gradients_that_are_refused():
+    ball = ss.library.bouncing_ball(restitution=0.8)
+    first = math.sqrt(2.0 / G)
+    for options, said in [
+        ({"times": [0.1, first]}, "right at an event"),
+        ({"times": [0.2, 0.1]}, "times must rise"),
+        ({"times": [0.2], "t_end": 1.0}, "not both"),
+        ({"times": [0.2], "events": "impact"}, "got both"),
+        ({"contact": "table"}, "give events"),
+        ({"events": "impacts"}, "did you mean 'impact'"),
+        ({"events": "impact", "contact": "tabel"}, "did you mean 'table'"),
+        ({"events": "sticks", "t_end": 1.0}, "no event 'sticks'"),
+        ({"events": "impact", "t_end": first * (1.0 + 1e-13)}, "ends right at"),
+        ({"t_end": 0.3, "slope": lambda q, u: (q, u, u)}, "3 entries"),
+        ({"t_end": 0.3, "slope": lambda q, u: (q, 0.0)}, "shape"),
+        ({"t_end": 0.0}, "positive"),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            ss.gradient(lambda *seen: 0.0, ball, "g", **options)
+
+
 def test_woodpecker():
     """Independent values: matrix exponentials of its linear modes, complex steps through all events."""
     found = ss.sensitivity(ss.library.woodpecker(), ["friction", "omega_S"], t_end=0.2, samples=3)

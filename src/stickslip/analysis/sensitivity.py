@@ -1,9 +1,8 @@
-"""Derivatives of a motion by parameters and start: `sensitivity`, and of a function of its end: `gradient`."""
+"""Derivatives of a motion by parameters and start: `sensitivity`."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stickslip.analysis.progress import not_interrupted
-from stickslip.analysis.slopes import EIGHTH_ORDER
 from stickslip.analysis.varied_motion import VariedMotion
 from stickslip.checks import Array, real_number, unknown_name, whole_number
 from stickslip.contact.planar import solver_from
@@ -25,7 +23,8 @@ from stickslip.trajectory import Trajectory
 if TYPE_CHECKING:
     import xarray as xr
 
-_ZENO = 1e-9  # share of the run within which accumulating impacts are taken as one
+ZENO = 1e-9
+"""Share of the run within which accumulating impacts are taken as one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,8 +190,8 @@ def sensitivity(
         raise ValueError(f"t_end must be positive, got {end:g}.")
     count = whole_number(samples, "samples", 2)
     case = scenario if params is None else replace(scenario, params={**(scenario.params or {}), **params})
-    names = _names(case, wrt)
-    judge = EventDriven(rtol=rtol, zeno=_ZENO)
+    names = checked_names(case, wrt)
+    judge = EventDriven(rtol=rtol, zeno=ZENO)
     chosen = law_from(law)
     run = not_interrupted(case.simulate(dt=end / (count - 1), t_end=end, stepper=judge, law=law, progress=False))
     if not run.complete:
@@ -203,7 +202,7 @@ def sensitivity(
     for number, _, here in motion.tangents(times):
         X[number] = here
     _doubt_end(motion, end)
-    _doubt_jumps(motion)
+    doubt_jumps(motion)
     f = motion.f
     doubts = tuple(sorted(motion.doubts, key=lambda doubt: doubt[0]))
     reason = "; ".join(f"t = {time:.9g} s: {said}" for time, said in doubts)
@@ -220,44 +219,7 @@ def sensitivity(
     )
 
 
-def gradient(
-    objective: Callable[[Array, Array], float], scenario: Scenario, wrt: Sequence[str] | str, **options: Any
-) -> tuple[float, Array]:
-    """Value and gradient of objective(q, u) of the end of a motion, by the forward derivatives of `sensitivity`.
-
-    The objective is differentiated by central differences of order 8.  The cost grows with the number of quantities.
-
-    Parameters
-    ----------
-    objective : function of coordinates and velocities at the end, (f,) each, that returns a number
-    wrt, options : as for `sensitivity`
-
-    Returns
-    -------
-    value, gradient : a number, and (k,); entries are nan where the motion has no derivative
-
-    Raises
-    ------
-    ValueError : as `sensitivity`; an objective that returns no number; a derivative that is not reliable
-    """
-    found = sensitivity(scenario, wrt, **options)
-    if not found.reliable:
-        raise ValueError(f"the motion has no derivative on both sides: {found.reason}; see ss.sensitivity.")
-    q, u = found.trajectory.q[-1], found.trajectory.u[-1]
-    x, f = np.concatenate([q, u]), len(q)
-
-    def at(point: Array) -> float:
-        return real_number(float(objective(point[:f].copy(), point[f:].copy())), "what the objective returns")
-
-    slope = np.empty(2 * f)
-    for j in range(2 * f):
-        step = np.zeros(2 * f)
-        step[j] = 1e-3 * max(1.0, abs(float(x[j])))
-        slope[j] = math.fsum(w * (at(x + i * step) - at(x - i * step)) for i, w in EIGHTH_ORDER) / step[j]
-    return at(x), slope @ found.end
-
-
-def _names(scenario: Scenario, wrt: Any) -> tuple[str, ...]:
+def checked_names(scenario: Scenario, wrt: Any) -> tuple[str, ...]:
     """The quantities, checked."""
     given = (wrt,) if isinstance(wrt, str) else tuple(wrt)
     system = scenario.system
@@ -295,7 +257,7 @@ def _doubt_end(motion: VariedMotion, end: float) -> None:
             motion.doubt(moment.t, "the run ends right at an event: the derivative holds on one side")
 
 
-def _doubt_jumps(motion: VariedMotion) -> None:
+def doubt_jumps(motion: VariedMotion) -> None:
     """Doubt forces that may jump where no event is: sign of a velocity, floor of a coordinate, and the like."""
     system: Any = motion.system
     if not motion.slopes.exact or not callable(getattr(system, "equations", None)):
