@@ -24,6 +24,7 @@ from stickslip.engine import Block, Engine, Measured, OutOfTime, Seen, State, be
 from stickslip.jit.parallel import team
 from stickslip.scenes import handles, layout, rays, reasons, restitution, step, touching
 from stickslip.scenes import tables as tables
+from stickslip.scenes.bodies import Material
 from stickslip.scenes.bounds import SceneBounds
 from stickslip.scenes.checks import called, motion_at, turning, vector
 from stickslip.scenes.collision.narrow_phase import store_pairs
@@ -85,6 +86,12 @@ def worth_sharing(sizes: np.ndarray) -> bool:
     """
     work = sizes.astype(float) ** 3
     return bool(work.sum() - work.max(initial=0.0) > SHARED_WORK)
+
+
+def materials_of(scene: Scene) -> Iterator[Material]:
+    """Surfaces of all bodies, and those that were set for pairs."""
+    yield from (body.material for body in scene.bodies)
+    yield from scene.pair_laws.values()
 
 
 class SceneState(State):
@@ -156,7 +163,8 @@ class SceneEngine(Engine):
             go_on,
             SINK if predictive else 0.0,
             law,
-            any(material.resists for material in (*(b.material for b in scene.bodies), *scene.pair_laws.values())),
+            np.zeros(0) if law else None,
+            np.zeros(0) if any(material.resists for material in materials_of(scene)) else None,
         )
         n = len(scene.bodies)
         keys = sorted(min(i, j) * n + max(i, j) for i, j in scene.ignored)

@@ -179,7 +179,7 @@ def note_contacts(
     speed_now = fall + largest_speed(active, counts[ACTIVE])
     noise = options.tol * max(speed_now, numbers[LAST_SPEED])
     numbers[LAST_SPEED], numbers[CREEP_SPEED] = speed_now, 0.0
-    if options.law > 0:
+    if options.blows is not None:
         work += note_blows(contacts, counts[POINTS], options.dim, diary, t_end)
     for i in range(counts[ACTIVE]):
         if active.r[i, 0] > 0.0:

@@ -222,7 +222,7 @@ def prepare(
         n = activate(
             new.contacts, points, bodies, at_midpoint(bodies, options), geoms, materials, curves, options, active
         )
-    if options.law > 0:
+    if options.blows is not None:
         n = blow_by_blow(world, new.contacts, points, counts, active, n)
     n_rows = 0
     if joints is not None:
@@ -502,7 +502,12 @@ def solve_islands(world: World, touching: Touching, problems: Problems, resume: 
                 residuals[k] = solve_with_joints(island, world, residuals[k], problems.parent, problems.effort[k:])
                 done = residuals[k] <= options.tol
             held += left_out(island) if rows > 0 else 0
-        if options.resisting and rows == 0 and not resume and not residuals[k] <= limit and any_resists(island):
+        if (
+            options.resisting is not None
+            and rows == 0
+            and not (resume or residuals[k] <= limit)
+            and any_resists(island)
+        ):
             residuals[k] = solve_resisting(island, options, residuals[k], scale)
             done = residuals[k] <= options.tol
             solved = solved or done
