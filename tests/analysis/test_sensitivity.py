@@ -319,6 +319,15 @@ def test_wheel_that_rolls_over_its_spokes():
         agrees(found, name, central(wheel, name, 0.6, 1e-6), 1e-6)
 
 
+def test_mass_without_effect_is_no_doubt():
+    """Masses of two balls that are equal do not matter: their derivatives are round-off, which leaves contacts."""
+    balls = ss.library.two_balls()
+    found = ss.sensitivity(
+        replace(balls, params={"mass": 1.013 * balls.parameters["mass"]}), ["mass"], t_end=0.15, samples=2
+    )
+    assert found.reliable and np.abs(found.end).max() < 1e-9
+
+
 def test_start_on_a_kink_is_said():
     masses = ss.library.three_masses()
     found = ss.sensitivity(masses, ["x_2"], t_end=0.01, samples=2)

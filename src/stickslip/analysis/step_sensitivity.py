@@ -111,7 +111,7 @@ def step_sensitivity(
     require_scenario(scenario, "step_sensitivity")
     system = scenario.system
     system.require_planar("step_sensitivity")
-    own = chosen_stepper(stepper)
+    own: Any = chosen_stepper(stepper)
     _require_known(system, own)
     case = scenario if params is None else replace(scenario, params={**(scenario.params or {}), **params})
     names, count = checked_names(case, wrt), whole_number(every, "every")
@@ -247,7 +247,7 @@ class _HeldStep:
             raise ArithmeticError(f"the step at t = {self.state.t:.9g} s does not meet its own equations")
         R = self.slopes.slopes(self.left, z[:, None], D)[:, 0]
         dy = -np.linalg.lstsq(R[:, columns:], R[:, :columns], rcond=1e-13)[0]  # shares of implied contacts do not count
-        theta = {MoreauMidpoint: 0.5, StewartTrinkle: 1.0}.get(type(self.own), getattr(self.own, "theta", 0.5))
+        theta = 1.0 if type(self.own) is StewartTrinkle else getattr(self.own, "theta", 0.5)
         du = dy[:f]
         return np.concatenate([X[:f] + self.dt * ((1.0 - theta) * X[f:] + theta * du), du])
 

@@ -641,7 +641,12 @@ class VariedMotion(FollowedMotion):
         n, size = 2 * self.f, np.abs(self.X).max(initial=0.0)
         parts = np.abs(rows[:, :n]) @ np.abs(self.X).max(axis=1, initial=0.0)
         terms = parts + np.abs(rows[:, n + 1 :]).max(axis=1, initial=0.0) + 1e-6 * np.abs(rows).max() * size
-        defect = float((np.abs(total).max(axis=1, initial=0.0) / np.where(terms > 0.0, terms, 1.0)).max())
+        # a parameter without effect, such as a mass in free fall, has nothing but round-off: of x over the parameter
+        values = np.abs(self.p) @ np.abs(self.directions)
+        state = np.abs(rows[:, :n]) @ np.abs(np.concatenate([self.q, self.u]))
+        floor = 1e-6 * np.outer(state, np.where(values > 0.0, 1.0 / np.where(values > 0.0, values, 1.0), 0.0))
+        whole = terms[:, None] + floor
+        defect = float((np.abs(total) / np.where(whole > 0.0, whole, 1.0)).max(initial=0.0))
         self.defect = max(self.defect, defect)
         if not defect <= 1e-5:
             self.doubt(t, f"the derivative leaves closed contacts by {defect:.1e} of its size")
