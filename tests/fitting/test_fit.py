@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip.cli import main
 
 NOISE = 2e-3
 
@@ -153,6 +154,13 @@ def test_wrong_requests_are_named(change, words):
     asked |= change
     with pytest.raises(ValueError, match=words.replace("(", r"\(")):
         ss.fit(asked.pop("model"), asked.pop("data"), asked.pop("free"), **asked)
+
+
+def test_the_shell_takes_each_range_once(tmp_path, capsys):
+    (tmp_path / "film.csv").write_text("t,y\n0,1\n0.1,0.95\n")
+    once = ["--free", "restitution=0.3:1"]
+    assert main(["fit", "bouncing_ball", str(tmp_path / "film.csv"), *once, *once]) == 2
+    assert "--free must name each quantity once" in capsys.readouterr().err
 
 
 def test_the_result_is_saved_printed_and_drawn(tmp_path):

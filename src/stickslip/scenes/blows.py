@@ -50,14 +50,22 @@ def push(bodies: Bodies, body: int, arm: np.ndarray, x: float, y: float, z: floa
 
 
 @kernel
-def fastest(contacts: Contacts, active: Active, n: int, bodies: Bodies, vel: np.ndarray, options: Options) -> int:
-    """The active contact that approaches fastest and meets within the step; -1: none approaches."""
+def fastest(
+    contacts: Contacts, active: Active, n: int, bodies: Bodies, vel: np.ndarray, begin: np.ndarray, least: float,
+    options: Options,
+) -> int:  # fmt: skip
+    """The active contact that approaches fastest at `vel` and meets within the step; -1: none approaches.
+
+    It must approach by more than `least` [m/s] without the forces of the step, too, at `begin`: rest is no impact.
+    """
     chosen, most = -1, 0.0
     for m in range(n):
         c = active.contact[m]
         u, _, _ = approach(active, m, bodies, vel, contacts.a[c], contacts.b[c])
         if u < most and active.gap[m] + options.dt * u <= options.slop and active.mobility[m] > 0.0:
-            chosen, most = m, u
+            w, _, _ = approach(active, m, bodies, begin, contacts.a[c], contacts.b[c])
+            if w < -least:
+                chosen, most = m, u
     return chosen
 
 
@@ -110,10 +118,12 @@ def impacts_in_sequence(
         hard = hard or (active.impact[m] and is_hard(bodies, contacts, active, m, options.dt))
     if not hard:
         return 0
-    first, left, change = 0.0, 0, bodies.free - vel
+    first, left, change, begin = 0.0, 0, bodies.free - vel, vel.copy()
     add_forces(bodies, change, 0.5, vel)
     for _ in range(ROUNDS * (n + 1)):
-        m = fastest(contacts, active, n, bodies, vel, options)
+        begin[:] = vel
+        add_forces(bodies, change, -0.5, begin)
+        m = fastest(contacts, active, n, bodies, vel, begin, REST * first, options)
         if m < 0:
             break
         c = active.contact[m]
