@@ -72,7 +72,7 @@ def test_all_figures_as_json(run, tmp_path, monkeypatch, chosen):
             assert row["check"]
             continue
         assert row["certificate"]["failed_steps"] == 0
-        if row["key"].split("-")[0] in FRICTION:
+        if row["key"].split("-")[0] in FRICTION and row["key"] != "flg10-fig3":  # a law, not the paper's mechanism
             assert row["parameters"]["friction"] == FRICTION[row["key"].split("-")[0]]
         assert row["command"] == f"stickslip reproduce {row['key']}"
     assert len(list(tmp_path.iterdir())) == len(papers.keys()) + 1
