@@ -19,7 +19,7 @@ def mirrored_shape(shape):
         return replace(shape, normal=tuple(np.asarray(shape.normal) * POLAR[: len(shape.normal)]))
     if isinstance(shape, ss.Polygon):
         return ss.Polygon(np.asarray(shape.vertices)[::-1] * POLAR[:2])
-    raise NotImplementedError(type(shape).__name__)
+    raise TypeError(f"no mirror image is known of {type(shape).__name__}: add it here.")
 
 
 def mirrored(scene):
