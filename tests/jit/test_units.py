@@ -1,15 +1,18 @@
 """Kernels with machine code of their own, and calls by address."""
 
+import gc
+import linecache
 import os
 import subprocess
 import sys
+import weakref
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from stickslip.jit import call_address, entry, kernel, objects, translate
+from stickslip.jit import call_address, entry, kernel, objects, syntax, translate
 from tests.jit.test_language import RECORD, agrees
 
 
@@ -69,6 +72,29 @@ def test_numbers_make_no_new_unit_and_units_are_shared(tmp_path: Path, monkeypat
     assert (
         len({path.name for path in (tmp_path / "cache" / objects.FOLDER).iterdir()} - files) == 2
     )  # it, and what Python calls
+
+
+def test_trees_and_texts_can_be_forgotten() -> None:
+    """Machine code needs neither; where it is made for other types, the source is read again, of no file, too."""
+    agrees(calls_units, np.arange(5.0), np.array([7.0]))
+    file = "<written by a test>"
+    text = "def twice(x):\n    return 2 * x\n"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    names: dict[str, Any] = {}
+    exec(compile(text, file, "exec"), names)
+    twice = kernel(names["twice"])
+    assert twice.compiled(1.5) == 3.0
+    one, other = (syntax.read(each.python) for each in (weighted, filled))
+    assert one.lines is other.lines  # not once for each function
+    tree = weakref.ref(one.tree)
+    del one, other
+    syntax.forget()
+    gc.collect()
+    assert tree() is None and __file__ not in linecache.cache
+    assert twice.compiled(2) == 4
+    agrees(calls_units, np.arange(5.0)[::2], np.array([7.0]))
+    assert not any(unit.text for unit in translate.units.known.values() if unit is not None and unit._address)
+    del linecache.cache[file]
 
 
 def test_a_changed_callee_changes_the_name_of_its_callers() -> None:

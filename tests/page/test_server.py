@@ -427,6 +427,7 @@ class Fake:
     def __init__(self, service, nursery, kind, tell):
         Fake.made += 1
         self.pid, self.kind, self.growth, self.most, self.lives, self.tell = Fake.made, kind, 0, 0, True, tell
+        self.was_asked = True
 
     def alive(self):
         return self.lives
@@ -495,6 +496,20 @@ def test_all_processes_together_have_a_share_of_memory(workers):
     workers._give_back(busy[0])  # ended in favour of the one that waits
     waits.join(20)
     assert not busy[0].lives and len(workers.pids()) == workers_module.SURE
+    workers.close()
+
+
+def test_a_new_process_counts_as_much_as_the_last_one_of_its_system(workers):
+    """It has needed nothing yet when it is ready; what its system needs is known from the one before it."""
+    process = workers._take("a", present)
+    process.most = 90_000_000
+    process.tell(process)
+    process.end()
+    workers._give_back(process)
+    process = workers._take("a", present)
+    process.was_asked = False
+    process.tell(process)
+    assert workers._need("a") == 90_000_000 and workers._need("b") == workers_module.USUAL
     workers.close()
 
 

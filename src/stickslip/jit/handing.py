@@ -40,6 +40,7 @@ class Results:
         for slot in heap:
             if slot not in handed:
                 memory.free(writer, slot)
+        del self._writer, self._heap  # the text of the function: some hundred kB
 
     def python(self, numbers: Any) -> Any:
         """The Python object of the numbers that machine code returned."""

@@ -64,13 +64,13 @@ class Source:
         return f"{self.file}:{line}: `{text}`"
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1024)
 def read(function: Callable[..., Any]) -> Source:
-    """Read and check the source of a function."""
+    """Read and check the source of a function; see `forget`."""
     try:
         file = function.__code__.co_filename
         linecache.checkcache(file)
-        lines = tuple(linecache.getlines(file, function.__globals__))
+        lines = _shared(tuple(linecache.getlines(file, function.__globals__)))
         if function.__name__ == "<lambda>":
             tree: ast.FunctionDef = _lambda(function, "".join(lines))
         else:
@@ -96,13 +96,31 @@ def read(function: Callable[..., Any]) -> Source:
     return source
 
 
+def forget() -> None:
+    """Let go of all trees and texts: of one stepper of one system some 13 MB, of which machine code needs nothing.
+
+    They are read again where a kernel is made for arguments of other types.
+    """
+    for kept in (read, parsed, _functions, _shared):
+        kept.cache_clear()
+    for file, entry in list(linecache.cache.items()):
+        if len(entry) > 1 and entry[1] is not None:  # it has a time: it lies in a file, and can be read again
+            del linecache.cache[file]
+
+
+@functools.lru_cache(maxsize=64)
+def _shared(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """The lines of a file, once for all its functions."""
+    return lines
+
+
 @functools.lru_cache(maxsize=2)
 def parsed(text: str) -> ast.Module:
     """Syntax tree of a module's text; who makes a module of kernels asks for it first, and none is parsed twice."""
     return ast.parse(text)
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=32)
 def _functions(text: str) -> dict[int, ast.FunctionDef]:
     """Functions of a module's text, by the line in which each begins, its decorators with it."""
     found: dict[int, ast.FunctionDef] = {}

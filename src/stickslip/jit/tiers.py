@@ -30,11 +30,12 @@ class Tiers:
     """
 
     def __init__(self, text: str, load: Callable[[bytes], Function], at_once: bool) -> None:
-        self._text, self._load = text, load
+        self._load = load
         self._lock = threading.Lock()
         self._spent = 0.0
         code = objects.built(text) if at_once or cpu.reorders_sums(text) else objects.read(objects.name_of(text))
         self.is_quick = code is None
+        self._text = text if code is None else ""  # to optimise it later
         self.function = load(objects.built_quickly(text) if code is None else code)
 
     @property
@@ -59,4 +60,4 @@ class Tiers:
             if self.is_quick:
                 with making():
                     self.function = self._load(objects.built(self._text))
-                self.is_quick = False
+                self.is_quick, self._text = False, ""

@@ -40,19 +40,18 @@ _builders = _new_builders()
 class Unit:
     """Text of a kernel for arguments of some types."""
 
-    text: str
+    text: str  # empty once it is loaded
     type: str  # LLVM's type of the result
     result: Value  # as callers take it
     needs: tuple[Unit, ...]
     word: str  # of the kernel, for readers of the text
+    name: str = field(init=False)  # by which others call it
     _address: int = 0
     _code: Future[bytes] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    @property
-    def name(self) -> str:
-        """Name by which others call it."""
-        return f"stickslip.{self.word}.{hashlib.sha256(self.text.encode()).hexdigest()[:24]}"
+    def __post_init__(self) -> None:
+        self.name = f"stickslip.{self.word}.{hashlib.sha256(self.text.encode()).hexdigest()[:24]}"
 
     def begin(self) -> Unit:
         """Build it in another thread."""
@@ -72,7 +71,7 @@ class Unit:
                 for unit in self.needs:
                     unit.address()
                 code = objects.built(self.text) if self._code is None else self._code.result()
-                self._address, self._code = cpu.load(code, ENTRY), None
+                self._address, self._code, self.text = cpu.load(code, ENTRY), None, ""
                 llvm.add_symbol(self.name, self._address)
         return self._address
 

@@ -10,7 +10,9 @@ compute.
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
+import importlib
 import os
 import select
 import signal
@@ -22,6 +24,11 @@ from stickslip import library
 from stickslip.page.entries import LibraryEntry, entry_names
 from stickslip.page.worker import BORN, HEADER, MOST_NAME, Worker, warm_up
 
+MORE = (
+    *("scipy.integrate", "scipy.optimize", "numpy.fft", "sympy.codegen.ast"),  # event-driven runs, numbers, exports
+    *("stickslip.run.scene_simulate", "stickslip.scenes.engine", "stickslip.scenes.as_one", "stickslip.page.space"),
+)
+"""Modules of event-driven runs, exports and scenes: 25 million bytes that each child would have for itself."""
 _REAP = 1.0  # seconds between two looks for children that have ended
 
 
@@ -46,6 +53,7 @@ class Mother:
                 with contextlib.suppress(Exception):  # what fails here fails in the child as well, which says so
                     _learn(name.decode())
                 self._bear(ends[0])
+                _learn_more()
 
     def _bear(self, end: int) -> None:
         gc.freeze()  # objects of this process are never looked at by the collector of a child, and stay shared
@@ -85,6 +93,14 @@ def _learn(name: str) -> None:
         from stickslip.scenes import engine  # noqa: F401
     if name in entry_names():
         _ = LibraryEntry(name).scenario
+
+
+@functools.cache
+def _learn_more() -> None:
+    """Import what only some runs need: once, for all children to come, while the first child is at work."""
+    for name in MORE:
+        with contextlib.suppress(Exception):  # whoever needs it says what is wrong
+            importlib.import_module(name)
 
 
 def main() -> None:

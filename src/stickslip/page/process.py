@@ -271,6 +271,11 @@ class Process:
         """Bytes that it has needed since its start, some of them for a while."""
         return max(0, self.most_memory - self.first_memory)
 
+    @property
+    def was_asked(self) -> bool:
+        """Whether it has had something to do."""
+        return self._number > 0
+
     def alive(self) -> bool:
         return self._line.alive()
 

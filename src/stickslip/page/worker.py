@@ -117,6 +117,9 @@ def warm_up() -> None:
 
 def _tidy() -> None:
     """Give memory back that the last run needed: what is left is what the next one finds ready."""
+    from stickslip.jit import syntax
+
+    syntax.forget()
     gc.collect()
     with contextlib.suppress(OSError, AttributeError):  # of glibc alone
         ctypes.CDLL(None).malloc_trim(0)

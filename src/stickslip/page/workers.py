@@ -24,11 +24,11 @@ MOST = 6
 MOST_ALIKE = 2
 """Of these, processes of one system: many requests for it leave room for others."""
 MOST_GROWTH = 100_000_000
-"""Bytes by which a process may grow after its start and stay; a system with all its steppers takes 30 to 80 million."""
-USUAL = 35_000_000
+"""Bytes by which a process may grow after its start and stay; a system with all its steppers takes 25 to 55 million."""
+USUAL = 40_000_000
 """Bytes by which a process grows at least: its share of the modules that it writes to, and the code of one system."""
 MOST_TOGETHER = MOST * USUAL
-"""Bytes by which all processes together may grow: six that need little, or three of the systems that need most."""
+"""Bytes by which all processes together may grow: six mechanisms, or four scenes."""
 SURE = MOST_ALIKE + 1
 """Processes that may be there whatever they need: those of one system leave one for the others."""
 TURN = 1.5
@@ -166,7 +166,7 @@ class Workers:
         )
 
     def _need(self, kind: str) -> int:
-        """Bytes that a process of a system is taken to need: as many as the last one that told."""
+        """Bytes that a process of a system is taken to need: as many as the last one that was asked for something."""
         return max(USUAL, self._needed.get(kind, 0))
 
     def _make_room(self) -> None:
@@ -177,7 +177,8 @@ class Workers:
     def _look_at(self, process: Process) -> None:
         """End a process that is ready for more, and idle, but has grown by too much; or another one in its favour."""
         with self._changed:
-            self._needed[process.kind] = process.most
+            if process.was_asked:  # a new one has needed nothing yet
+                self._needed[process.kind] = process.most
             if process.growth > MOST_GROWTH and process in self._idle:
                 self._let_go(process)
             self._make_room()
