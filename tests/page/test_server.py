@@ -427,7 +427,7 @@ class Fake:
     def __init__(self, service, nursery, kind, tell):
         Fake.made += 1
         self.pid, self.kind, self.growth, self.most, self.lives, self.tell = Fake.made, kind, 0, 0, True, tell
-        self.was_asked = True
+        self.was_asked, self.begun = True, time.monotonic()
 
     def alive(self):
         return self.lives
@@ -443,6 +443,7 @@ class Fake:
 def workers(monkeypatch):
     monkeypatch.setattr(workers_module, "Process", Fake)
     monkeypatch.setattr(workers_module, "TURN", 0.0)
+    monkeypatch.setattr(workers_module, "SHARE", 0.0)
     monkeypatch.setattr(workers_module, "Nursery", lambda: SimpleNamespace(pids=list, close=lambda: None))
     return workers_module.Workers(SimpleNamespace(required=lambda request: request["system"]))
 
@@ -530,6 +531,19 @@ def test_more_systems_than_places_take_turns(workers, monkeypatch):
     monkeypatch.setattr(workers_module, "TURN", 0.0)
     waits.join(20)
     assert [process.kind for process in found] == ["b"] and len(workers.pids()) == workers_module.MOST
+    workers.close()
+
+
+def test_a_process_that_was_long_on_its_way_stays_longer(workers, monkeypatch):
+    """On a busy machine turns of 1.5 s would go into loading machine code; a compilation gives no claim to minutes."""
+    monkeypatch.setattr(workers_module, "TURN", 1.5)
+    monkeypatch.setattr(workers_module, "SHARE", 3.0)
+    process = workers._take("a", present)
+    workers._give_back(process)
+    first = workers._first[process]
+    for way, turn in ((0.1, 1.5), (2.0, 6.0), (100.0, workers_module.LONGEST_TURN)):
+        process.begun = first - way
+        assert workers._turn_ends(process) == pytest.approx(first + turn)
     workers.close()
 
 

@@ -243,7 +243,7 @@ class Process:
     def __init__(self, service: Service, nursery: Nursery, kind: str, tell: Callable[[Process], None]) -> None:
         self._line = nursery.new(kind)
         self._tell = tell
-        self.kind = kind
+        self.kind, self.begun = kind, time.monotonic()
         self.memory = self.most_memory = self.first_memory = 0
         self.ready = False
         self._number = 0

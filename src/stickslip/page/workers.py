@@ -34,8 +34,11 @@ SURE = MOST_ALIKE + 1
 TURN = 1.5
 """Seconds from its first answer in which a process stays for its system, where others wait for its place.
 
-A new process takes half a second to load machine code, a run a twentieth: more systems than places take turns.
+A new process takes half a second to load machine code, a run a twentieth: more systems than places take turns.  On a
+busy machine all of it takes longer: see `SHARE`.
 """
+SHARE, LONGEST_TURN = 3.0, 10.0
+"""A process stays this many times as long as it took to its first answer, but no more seconds than this."""
 
 
 @dataclass(eq=False)
@@ -144,13 +147,17 @@ class Workers:
             if process.kind == kind:
                 self._idle.remove(process)
                 return process
-        over = time.monotonic() - TURN
-        for process in [process for process in self._idle if self._first[process] <= over]:
+        now = time.monotonic()
+        for process in [process for process in self._idle if self._turn_ends(process) <= now]:
             if self._crowded(kind):
                 self._let_go(process)
         if self._crowded(kind):
             return None
         return Process(self._service, self._nursery, kind, self._look_at)
+
+    def _turn_ends(self, process: Process) -> float:
+        first = self._first[process]
+        return first + max(TURN, min(SHARE * (first - process.begun), LONGEST_TURN))
 
     def _let_go(self, process: Process) -> None:
         self._idle.remove(process)
