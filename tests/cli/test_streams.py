@@ -46,6 +46,31 @@ def test_names_that_the_system_refuses(capsys):
     )
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["fit", "bouncing_ball", "NAME.csv", "--free", "restitution=0:1"],
+        ["friction", "solve", "NAME.dat"],
+        ["import", "NAME.xml"],
+        ["export-fmu", "bouncing_ball", "--out", "NAME.fmx"],
+        ["export-fmu", "bouncing_ball", "--out", "NAME/x.fmu"],
+        ["sweep", "NAME.toml"],
+        ["view", "NAME.nc"],
+    ],
+    ids=" ".join,
+)
+def test_no_name_of_a_file_reaches_a_terminal_raw(arguments, tmp_path, monkeypatch, capsys):
+    """Neither the escapes of a terminal, nor the marks of the library that writes to it."""
+    monkeypatch.chdir(tmp_path)
+    name = "\x1b]0;pwn\x07[red]\u202e"
+    for suffix in ("csv", "dat"):
+        Path(f"{name}.{suffix}").write_text(f"t,{name}\n0,1\n", encoding="utf-8")
+    assert cli.main([word.replace("NAME", name) for word in arguments]) == 2
+    seen = capsys.readouterr()
+    shown = seen.out + seen.err
+    assert "\\x1b]0;pwn\\x07[red]\\u202e" in shown and not set("\x1b\x07\u202e") & set(shown)
+
+
 def test_a_process_without_stderr_shows_no_bar(monkeypatch):
     monkeypatch.setattr(sys, "stderr", None)
     assert not bar_wanted(None) and bar_wanted(True) and not on_terminal(sys.stderr)

@@ -5,6 +5,7 @@ import os
 import numpy as np
 import pytest
 
+from stickslip.cli import main
 from stickslip.fitting.data import samples_from
 
 KNOWN = ("y", "phi", "v")
@@ -92,6 +93,31 @@ def test_only_regular_files_are_opened(tmp_path):
     os.mkfifo(path)
     with pytest.raises(ValueError, match="is a pipe"):
         samples_from(path, KNOWN)
+
+
+def test_files_that_are_not_there_or_cannot_be_read_are_named(tmp_path, capsys):
+    (tmp_path / "folder.csv").mkdir()
+    for name, words in (
+        ("none.csv", "there is no file"),
+        ("folder.csv", "is a folder"),
+        ("a/b.csv", "there is no file"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            samples_from(tmp_path / name, KNOWN)
+        assert main(["fit", "bouncing_ball", str(tmp_path / name), "--free", "restitution=0.3:1"]) == 2
+        assert words in capsys.readouterr().err
+
+
+def test_columns_that_are_not_used_are_told(tmp_path):
+    """Nothing is dropped in silence: a name may be misspelt; units and gaps of such a column are nobody's concern."""
+    path = tmp_path / "film.csv"
+    path.write_text("t,y,ph\u001b [px],frame\n0,1,,7\n1,2,inf,8\n", encoding="utf-8")
+    told = r"film.csv: columns 'ph\\x1b', 'frame' are not used; the model has y, phi, v; did you mean 'phi'\?"
+    with pytest.warns(RuntimeWarning, match=told):
+        (data,) = samples_from(path, KNOWN)
+    assert list(data.columns) == ["y"]
+    with pytest.warns(RuntimeWarning, match=r"data: column 'z' is not used; the model has y, phi, v\."):
+        samples_from({"t": [0.0], "y": [1.0], "z": [1.0]}, KNOWN)
 
 
 def _tumbling(frame):

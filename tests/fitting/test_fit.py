@@ -163,6 +163,14 @@ def test_the_shell_takes_each_range_once(tmp_path, capsys):
     assert "--free must name each quantity once" in capsys.readouterr().err
 
 
+def test_a_fit_asks_for_its_folder_and_for_known_words_first(tmp_path):
+    with pytest.raises(ValueError, match=r"notes .*: the folder .* does not exist\."):
+        ss.fit(_ball(), _measured(6), {"restitution": (0.6, 0.95)}, noise=NOISE, notes=tmp_path / "none" / "notes.json")
+    pairs = {"before": [[0.0, -1.0]], "after": [[0.8]], "afterr": [[0.8]]}
+    with pytest.raises(ValueError, match="impacts: unknown quantity 'afterr'; did you mean 'after'"):
+        ss.fit(_ball(), pairs, {"restitution": (0.6, 0.95)}, noise=NOISE)
+
+
 def test_the_result_is_saved_printed_and_drawn(tmp_path):
     found = ss.fit(_ball(), _measured(6), {"restitution": (0.6, 0.95)}, noise=NOISE, search=0, profile=False)
     path = found.save(tmp_path / "fit.json")

@@ -15,6 +15,7 @@ import pytest
 
 import stickslip as ss
 from stickslip.figures.animation import Film
+from stickslip.io.printable import file_name
 from stickslip.page import showing
 
 
@@ -135,7 +136,7 @@ def test_pages_that_were_shown_do_not_pile_up(run, monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("name", ["../../up", "/root", "a\x1b]0;b", "..", "", "x" * 300])
 def test_no_name_leads_out_of_the_folder_of_a_page(name):
-    assert re.fullmatch(r"[\w-]{1,60}", showing._file_name(name))
+    assert re.fullmatch(r"[\w-]{1,60}", file_name(name))
 
 
 def test_a_notebook_shows_a_page_in_a_frame(run, monkeypatch):

@@ -7,6 +7,7 @@ import typer
 
 from stickslip.cli.options import Dt, Mechanism, Settings, TEnd
 from stickslip.cli.settings import mechanism_with
+from stickslip.io.printable import file_name, printable
 
 
 def export_fmu(
@@ -25,12 +26,14 @@ def export_fmu(
     Parameters are tunable, coordinates and velocities are outputs, contacts have flags for impacts.  A C compiler is
     needed.
     """
+    from stickslip.figures.files import require_writable
     from stickslip.fmu.export import export_fmu as export
 
     scenario = mechanism_with(settings, name)
-    path = out or Path(f"{scenario.system.name}.fmu")
+    path = out or Path(f"{file_name(scenario.system.name)}.fmu")
+    require_writable("--out", path)
     if path.exists() and not overwrite:
         raise ValueError(f"{path} exists; give another --out, or --overwrite.")
     chosen = [word.strip() for word in inputs.split(",") if word.strip()]
     export(scenario, path, inputs=chosen, dt=dt, t_end=t_end)
-    print(f"{path}: {path.stat().st_size / 1e3:.0f} kB, FMI 3.0, co-simulation.")
+    print(printable(f"{path}: {path.stat().st_size / 1e3:.0f} kB, FMI 3.0, co-simulation."))

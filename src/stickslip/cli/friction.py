@@ -9,7 +9,7 @@ import typer
 from stickslip.cli.options import AsJson, Plot
 from stickslip.cli.output import print_json, require_plot
 from stickslip.debug import on_terminal
-from stickslip.io.printable import plain
+from stickslip.io.printable import plain, printable
 
 app = typer.Typer(
     help="Frictional contact problems of one time step: FCLIB .hdf5 and Siconos .dat files.",
@@ -161,6 +161,10 @@ def _draw(histories: dict[str, Any], title: str, tol: float, path: Path) -> None
 def _print_table(rows: list[dict[str, Any]], solved: int) -> None:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
+
+    def shown(text: str) -> Text:  # neither controls nor Rich's own marks in names of files
+        return Text(printable(text))
 
     grid = Table(caption=f"{solved} of {len(rows)} solved")
     for name in (
@@ -178,12 +182,13 @@ def _print_table(rows: list[dict[str, Any]], solved: int) -> None:
         grid.add_column(name, justify="left" if name in ("problem", "method", "stages") else "right")
     for row in rows:
         if "unreadable" in row:
-            grid.add_row(row["problem"], "", "", "", "unreadable", "", "", "", "", row["unreadable"])
+            words = shown(row["unreadable"])
+            grid.add_row(shown(row["problem"]), "", "", "", "unreadable", "", "", "", "", words)
             continue
         stages = " - ".join(dict.fromkeys(stage["method"] for stage in row["path"]))
         errors = ["-" if row[name] is None else f"{row[name]:.1e}" for name in ("velocity_error", "natural_map")]
         grid.add_row(
-            row["problem"], str(row["dim"]), str(row["contacts"]), row["method"], "yes" if row["solved"] else "no",
-            *errors, str(row["iterations"]), f"{row['seconds']:.4f}", stages,
+            shown(row["problem"]), str(row["dim"]), str(row["contacts"]), row["method"],
+            "yes" if row["solved"] else "no", *errors, str(row["iterations"]), f"{row['seconds']:.4f}", stages,
         )  # fmt: skip
     Console(width=None if on_terminal(sys.stdout) else 160).print(grid)

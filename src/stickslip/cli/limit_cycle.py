@@ -9,6 +9,7 @@ import typer
 from stickslip.cli.options import AsJson, JsonOut, LawIfGiven, Mechanism, Plot, Rtol, Section, Settings, SettleReturns
 from stickslip.cli.output import line, multiplier_text, print_json, require_json, require_plot
 from stickslip.cli.settings import mechanism_with
+from stickslip.io.printable import printable
 
 if TYPE_CHECKING:
     from stickslip.analysis.cycle_result import LimitCycle
@@ -58,7 +59,7 @@ def limit_cycle(
     except NoCycle as problem:
         text = str(problem).replace("settle_returns", "--settle-returns")
         advice = "another --section or start may help, a larger --settle-returns, or 0 for the start itself"
-        print(f"stickslip: error: {text}; {advice}", file=sys.stderr)
+        print(f"stickslip: error: {printable(text)}; {advice}", file=sys.stderr)
         raise typer.Exit(1) from None
     files = [cycle.save(out)] if out is not None else []
     if plot is not None:

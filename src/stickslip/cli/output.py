@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from stickslip.cli.options import AsJson, JsonOut, Plot, Width
+from stickslip.io.printable import printable
 
 
 class Interrupted(Exception):
@@ -102,8 +103,8 @@ def _signed(value: float, digits: int) -> str:
 
 
 def line(text: str, style: str = "") -> None:
-    """One line on stdout."""
+    """One line on stdout; what names of files, systems and quantities hold moves no cursor."""
     from rich.console import Console
     from rich.text import Text
 
-    Console().print(Text(text, style=style), soft_wrap=True)
+    Console().print(Text(printable(text), style=style), soft_wrap=True)

@@ -28,6 +28,7 @@ from stickslip.cli.options import (
 from stickslip.cli.output import Interrupted, print_json, require_plot
 from stickslip.cli.settings import mechanism_with, varied
 from stickslip.figures.files import require_writable
+from stickslip.io.printable import printable
 
 if TYPE_CHECKING:
     from stickslip.ensembles.result import Ensemble
@@ -133,7 +134,9 @@ def sweep(
     elif not quiet:
         _show(result, files)
     if result.n_failed == len(result):
-        print(f"stickslip: error: all members failed; the first: {result.failed(1)[0]}", file=sys.stderr)
+        print(
+            f"stickslip: error: all members failed; the first: {printable(str(result.failed(1)[0]))}", file=sys.stderr
+        )
         raise typer.Exit(1)
     if result.n_failed and not as_json:
         print(f"stickslip: warning: {result.n_failed} of {len(result)} members failed", file=sys.stderr)
@@ -165,6 +168,7 @@ def report(result: "Ensemble", files: dict[str, Path]) -> dict[str, Any]:
 
 def _show(result: "Ensemble", files: dict[str, Path]) -> None:
     from rich.console import Console
+    from rich.text import Text
 
     from stickslip.ensembles.result import summary
     from stickslip.trajectory import Certificate
@@ -173,7 +177,7 @@ def _show(result: "Ensemble", files: dict[str, Path]) -> None:
     dataset = result.dataset
 
     def row(label: str, text: str, style: str = "") -> None:
-        console.print(f"[bold]{label:<15}[/] {f'[{style}]{text}[/]' if style else text}")
+        console.print(Text.assemble((f"{label:<15}", "bold"), " ", (printable(text), style)))
 
     axes = " x ".join(f"{name} {size:,}" for name, size in dataset["status"].sizes.items())
     row("ensemble", f"{dataset.attrs['system']}, {len(result):,} members: {axes}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import re
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.checks import Array, real_array, real_number, refuse_masked, unknown_name
+from stickslip.checks import Array, did_you_mean, real_array, real_number, refuse_masked, unknown_name
 from stickslip.io.disk import read_regular
 from stickslip.io.printable import printable
 
@@ -120,32 +121,35 @@ def _checked(
 ) -> Samples:  # fmt: skip
     """Samples of columns by name, in the model's units."""
     values: dict[str, Array] = {}
+    unused: list[str] = []
     told = False  # whether times have a unit
     for head, column in columns.items():
         match = _HEAD.match(head)
         label, unit = (match["name"], match["unit"] or "") if match else (head, "")
         label = "t" if label in _TIME_NAMES else label
         unit = units.get(label, units.get("time", unit) if label == "t" else unit).strip()
+        if label not in ("t", *known):
+            unused.append(label)
+            continue
         if label in values:
             raise ValueError(f"{name}: each quantity must have one column, got two of {printable(label)!r}.")
         if unit not in _FACTORS:
             raise ValueError(f"{name}: column {label!r} has the unit {printable(unit)!r}; known: {_known_units()}.")
         if label == "t" and unit not in _TIMES:
             raise ValueError(f"{name}: column 't' must have a unit of time (s, ms, us), got {unit!r}.")
-        if label in known and unit in ("s", "ms", "us"):
+        if label != "t" and unit in ("s", "ms", "us"):
             raise ValueError(f"{name}: column {label!r} must have a unit of its own kind, got the time unit {unit!r}.")
         told = told or (label == "t" and unit != "")
         refuse_masked(column, f"{name}: column {label!r}")
         values[label] = _FACTORS[unit] * _floats(column, f"{name}: column {label!r}")
     if "t" not in values:
-        raise ValueError(f"{name} must have a column 't' of times [s], got {_listed(values)}.")
+        raise ValueError(f"{name} must have a column 't' of times [s], got {_listed((*values, *unused))}.")
     t = values.pop("t")
-    kept = {label: column for label, column in values.items() if label in known}
-    if not kept:
-        wrong = next(iter(values), "")
-        hint = unknown_name("column", wrong, known) if wrong else "it has no other column"
+    if not values:
+        hint = unknown_name("column", unused[0], known) if unused else "it has no other column"
         raise ValueError(f"{name} must have a column of a coordinate or velocity: {hint}")
-    for label, column in kept.items():
+    _tell_unused(unused, known, name)
+    for label, column in values.items():
         if len(column) != len(t):
             raise ValueError(f"{name}: column {label!r} must have {len(t)} values, as 't' has, got {len(column)}.")
         if np.any(np.isinf(column)):
@@ -162,10 +166,18 @@ def _checked(
         )
     start = _numbers(extra.get("start", {}), known, f"{name}: start", "coordinate or velocity")
     params = {str(key): real_number(value, f"{name}: {key}") for key, value in dict(extra.get("params", {})).items()}
-    found = Samples(t, kept, start, params, name)
+    found = Samples(t, values, start, params, name)
     if not found.count:
         raise ValueError(f"{name} must hold at least one value, got none.")
     return found
+
+
+def _tell_unused(unused: Sequence[str], known: Sequence[str], name: str) -> None:
+    """Warn of columns that are neither time nor of the model: a name may be misspelt."""
+    if unused:
+        words = f"column {unused[0]!r} is" if len(unused) == 1 else f"columns {_listed(map(repr, unused))} are"
+        told = f"{name}: {words} not used; the model has {_listed(known)}{did_you_mean(unused[0], known)}"
+        warnings.warn(told, RuntimeWarning, stacklevel=2)
 
 
 def _check_times(t: Array, name: str) -> None:
@@ -237,7 +249,12 @@ def _product(a: Array, b: Array) -> Array:
 
 def _read_csv(path: Path) -> dict[str, Array]:
     """Columns of a CSV file with a head line; empty fields and 'nan' are missing samples."""
-    raw = read_regular(path, _LARGEST_FILE + 1)
+    try:
+        raw = read_regular(path, _LARGEST_FILE + 1)
+    except FileNotFoundError:
+        raise ValueError(f"there is no file {printable(str(path))!r} with measured motions.") from None
+    except OSError as error:
+        raise ValueError(f"{printable(str(path))} cannot be read: {error.strerror}.") from None
     if len(raw) > _LARGEST_FILE:
         raise ValueError(f"{printable(path.name)} must be smaller than {_LARGEST_FILE >> 20} MB.")
     try:

@@ -428,6 +428,9 @@ class _Subject:
 
     def _impacts(self, item: Mapping[str, Any]) -> Experiment:
         scenario, f = self._mechanism("pairs of states before and after impacts"), self.f
+        for name in item:
+            if name not in ("before", "after"):
+                raise ValueError(f"impacts: {unknown_name('quantity', str(name), ('before', 'after'))}")
         before = real_array(item["before"], "before must be an array of numbers (n, 2 f).")
         after = real_array(item.get("after"), "after must be an array of numbers (n, f).")
         if before.ndim != 2 or before.shape[1] != 2 * f or not len(before):

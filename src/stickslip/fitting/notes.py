@@ -12,6 +12,7 @@ import numpy as np
 
 from stickslip.checks import Array
 from stickslip.io.disk import file_path, read_regular, replacing
+from stickslip.io.printable import visible
 
 _MOST = 1 << 26  # bytes
 _EACH = 8  # results between two writings
@@ -34,16 +35,18 @@ class Notes:
                 part.tobytes() if isinstance(part, np.ndarray) and part.dtype.kind == "f" else repr(part).encode()
             )
         notes = cls(None if path is None else file_path(path, "notes"), digest.hexdigest())
+        if notes.path is not None and not notes.path.parent.is_dir():
+            raise ValueError(f"notes {visible(notes.path)}: the folder {visible(notes.path.parent)} does not exist.")
         if notes.path is not None and notes.path.exists():
             try:
                 held = json.loads(read_regular(notes.path, _MOST))
                 task_held, known = held["task"], held["known"]
             except (ValueError, KeyError, TypeError):
                 raise ValueError(
-                    f"notes {notes.path} must be a file that a fit has written; give another name."
+                    f"notes {visible(notes.path)} must be a file that a fit has written; give another name."
                 ) from None
             if task_held != notes.task:
-                raise ValueError(f"notes {notes.path} belong to another fit; give another name.")
+                raise ValueError(f"notes {visible(notes.path)} belong to another fit; give another name.")
             notes.known = dict(known)
         return notes
 

@@ -20,6 +20,11 @@ def visible(path: object) -> str:
     return printable(str(path))
 
 
+def file_name(name: str) -> str:
+    """A system's name as that of a file: letters, digits and a few signs, whatever the name holds."""
+    return re.sub(r"[^\w-]+", "_", name, flags=re.ASCII)[:60] or "run"
+
+
 def first_unprintable(text: str, allowed: str = "") -> str | None:
     """The first character that is not visible, escaped; None where all are, or are `allowed`."""
     for found in _UNPRINTABLE.finditer(text):

@@ -6,7 +6,6 @@ import contextlib
 import functools
 import itertools
 import os
-import re
 import shutil
 import stat
 import sys
@@ -20,6 +19,7 @@ from typing import Any
 
 from stickslip.interrupts import undoing
 from stickslip.io.models.file import write_model
+from stickslip.io.printable import file_name
 from stickslip.page.document import standalone
 from stickslip.page.entries import scenario_of
 from stickslip.scenario import Scenario, as_scenario, as_shown
@@ -74,7 +74,7 @@ def show(trajectory: Trajectory, scenario: Any = None, browser: bool = True) -> 
     text = standalone(trajectory, scenario)
     if in_notebook():
         return InlinePage(text.decode())
-    path = _folder_of_this_process() / f"{_file_name(trajectory.system_name)}-{next(_number)}.html"
+    path = _folder_of_this_process() / f"{file_name(trajectory.system_name)}-{next(_number)}.html"
     path.write_bytes(text)
     if browser:
         open_browser(path.as_uri())
@@ -104,7 +104,7 @@ def view(what: Any, *, dt: float = 1e-3, t_end: float = 2.0, browser: bool = Tru
     _remove_old_folders()
     folder = tempfile.TemporaryDirectory(prefix=_PREFIX)
     try:
-        path = write_model(what, Path(folder.name) / f"{_file_name(what.system.name)}.toml")
+        path = write_model(what, Path(folder.name) / f"{file_name(what.system.name)}.toml")
         server = Server(Service(None, [path]), port)
     except BaseException:
         folder.cleanup()
@@ -116,11 +116,6 @@ def view(what: Any, *, dt: float = 1e-3, t_end: float = 2.0, browser: bool = Tru
     with undoing(folder.cleanup), folder:
         serve(server, browser)
     return None
-
-
-def _file_name(name: str) -> str:
-    """A system's name as that of a file: letters, digits and a few signs, whatever the name holds."""
-    return re.sub(r"[^\w-]+", "_", name, flags=re.ASCII)[:60] or "run"
 
 
 @functools.cache
