@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.analysis.progress import not_interrupted
 from stickslip.analysis.sensitivity import checked_names
 from stickslip.analysis.slopes import Slopes
 from stickslip.checks import Array, real_number, whole_number
@@ -121,7 +122,7 @@ def step_sensitivity(
     run = case.simulate(
         dt=step, t_end=end, stepper=followed, on_energy_gain="ignore", penetration_tol=1.0, progress=False
     )
-    if not run.complete:
+    if not not_interrupted(run).complete:
         raise ArithmeticError(f"{own.name} with dt = {step:g} s {run.status}")
     q0, u0, p = system.check(case.q0, case.u0, case.params)
     first = followed.steps[0][0]

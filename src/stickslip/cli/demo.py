@@ -14,6 +14,7 @@ def demo(
 
     from stickslip.analysis.cycle import mean_cycle
     from stickslip.analysis.poincare import poincare
+    from stickslip.analysis.progress import not_interrupted
     from stickslip.analysis.sections import SECTIONS, TRAVELS
     from stickslip.figures import style
     from stickslip.figures.files import require_figure
@@ -25,7 +26,7 @@ def demo(
     print("A wooden woodpecker on a spring, a sleeve with play, a pole: pushed once, it hammers its way down.")
     print("Three degrees of freedom, three contacts with friction and impact [Glocker, Studer 2005].")
     print("Preparing its equations and a compiled kernel (some seconds the first time) ...", flush=True)
-    run = toy.simulate(t_end=3.0, dt=1e-4)
+    run = not_interrupted(toy.simulate(t_end=3.0, dt=1e-4))
     points = poincare(run, SECTIONS["woodpecker"])
     cycle = mean_cycle(points.t, points[TRAVELS["woodpecker"]], skip=0)
     impacts = run.impacts()

@@ -11,6 +11,7 @@ import sympy as sp
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from stickslip.analysis.progress import not_interrupted
 from stickslip.figures import style
 from stickslip.figures.sheet import dress, sheet
 from stickslip.mechanisms.composed import Masing, Prandtl, Ratchet, Rope
@@ -75,7 +76,7 @@ def _pulled(element: Any, force: float, damping: float) -> Trajectory:
         [_x], velocities=[_v], kinetic=_v**2 / 2, potential=0, forces=[force * sp.sin(_t) - damping * _v],
         contacts=[element], time=_t,
     )  # fmt: skip
-    return simulate(system, [0.0], [0.0], dt=_DT, t_end=_T_END, engine="reference", progress=False)
+    return not_interrupted(simulate(system, [0.0], [0.0], dt=_DT, t_end=_T_END, engine="reference", progress=False))
 
 
 def _loop(element: Any, nodes: tuple[Any, ...]) -> Trajectory:
@@ -86,8 +87,10 @@ def _loop(element: Any, nodes: tuple[Any, ...]) -> Trajectory:
         potential=1000 * (_x - sp.sin(_t)) ** 2 / 2, contacts=[element], time=_t,
     )  # fmt: skip
     start = [0.0] * (1 + len(nodes))
-    return simulate(system, start, [1.0, *start[1:]], dt=_DT, t_end=_T_END, stepper=MoreauJean(theta=1.0),
-                    engine="reference", progress=False)  # fmt: skip
+    return not_interrupted(
+        simulate(system, start, [1.0, *start[1:]], dt=_DT, t_end=_T_END, stepper=MoreauJean(theta=1.0),
+                 engine="reference", progress=False)
+    )  # fmt: skip
 
 
 def _over_place(sign: float, rows: tuple[int, ...] = (0,)) -> Callable[[Trajectory], tuple[np.ndarray, np.ndarray]]:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from stickslip.analysis.limit_cycle import limit_cycle
+from stickslip.analysis.progress import not_interrupted
 from stickslip.analysis.sensitivity import varied_motion
 from stickslip.checks import Array
 from stickslip.events.book import MotionError
@@ -194,7 +195,7 @@ class Stepped:
             dt = float(self.options.get("dt", getattr(model, "dt", 1e-3)))
             steps = max(1, int(np.ceil(wanted[-1] / dt - 1e-9)))
             options = {**self.options, "dt": dt, "t_end": steps * dt, "progress": False}
-            run = model.simulate(**options)
+            run = not_interrupted(model.simulate(**options))
         except (MotionError, ValueError, RuntimeError) as error:
             raise Unpredictable(str(error)) from None
         if not run.complete:

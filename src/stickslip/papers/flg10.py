@@ -20,6 +20,7 @@ from matplotlib.patches import Patch
 from stickslip import library
 from stickslip.analysis.distinct_impacts import distinct_impacts
 from stickslip.analysis.joint_configuration import joint_configuration
+from stickslip.analysis.progress import not_interrupted
 from stickslip.figures import style
 from stickslip.figures.sheet import dress, sheet
 from stickslip.papers import PaperFigure
@@ -113,7 +114,7 @@ def fig13() -> PaperFigure:
 @lru_cache(maxsize=len(RESTITUTIONS))
 def _run(restitution: float) -> Trajectory:
     scenario = library.slider_crank(restitution_normal=restitution)
-    trajectory: Trajectory = scenario.simulate(dt=_DT, t_end=_T_END, every=_EVERY)
+    trajectory = not_interrupted(scenario.simulate(dt=_DT, t_end=_T_END, every=_EVERY))
     if not trajectory.complete:
         raise RuntimeError(f"the slider-crank's run {trajectory.status}")
     return _two_turns(trajectory)

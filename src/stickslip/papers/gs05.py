@@ -18,6 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from stickslip import library
+from stickslip.analysis.progress import not_interrupted
 from stickslip.figures import style
 from stickslip.figures.sheet import dress, sheet
 from stickslip.papers import PaperFigure
@@ -67,7 +68,7 @@ def fig6() -> PaperFigure:
 
 @lru_cache(maxsize=1)
 def _run() -> Trajectory:
-    trajectory: Trajectory = library.woodpecker().simulate(dt=_DT, t_end=_T_END)
+    trajectory = not_interrupted(library.woodpecker().simulate(dt=_DT, t_end=_T_END))
     if not trajectory.complete:
         raise RuntimeError(f"the woodpecker's run {trajectory.status}")
     return trajectory

@@ -17,6 +17,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Polygon
 
 from stickslip import library
+from stickslip.analysis.progress import not_interrupted
 from stickslip.contact.contacts import contacts_from
 from stickslip.contact.problem import FrictionProblem
 from stickslip.contact.pyramid import directions, pyramid_lcp
@@ -241,7 +242,8 @@ def flg10_fig3() -> PaperFigure:
     """Signorini's condition and Coulomb's law as set-valued laws, with steps of runs on them."""
     from stickslip.laws import Coulomb
 
-    ball = library.bouncing_ball(restitution=0.0, height=0.4).simulate(engine="reference", progress=False, t_end=0.6)
+    lazy = library.bouncing_ball(restitution=0.0, height=0.4)
+    ball = not_interrupted(lazy.simulate(engine="reference", progress=False, t_end=0.6))
     block = pulled_to_and_fro(Coulomb(0.5))
     title = "Signorini's normal contact law, Coulomb's friction law"
     with style.look():
@@ -290,9 +292,9 @@ _RAMP, _MU, _WIDTHS = 0.3, 0.5, (0.05, 0.02)  # angle [rad], friction, and width
 def s00_fig2_1() -> PaperFigure:
     """Coulomb's law made continuous, and what it costs: the brick on a ramp creeps."""
     runs = {width: _creeping(width) for width in _WIDTHS}
-    held = library.brick_on_ramp(friction=_MU, angle=_RAMP, velocity=0.0).simulate(
-        engine="reference", t_end=_CREEP_TIME, dt=_CREEP_DT, progress=False
-    )
+    brick = library.brick_on_ramp(friction=_MU, angle=_RAMP, velocity=0.0)
+    times = {"t_end": _CREEP_TIME, "dt": _CREEP_DT}
+    held = not_interrupted(brick.simulate(engine="reference", progress=False, **times))
     title = "Regularized Coulomb law to avoid discontinuity"
     with style.look():
         figure, (left, right) = sheet(1, 2, 2.5)
@@ -336,7 +338,8 @@ def _creeping(width: float) -> Trajectory:
     system = LagrangianSystem.from_energies(
         [x], velocities=[v], kinetic=v**2 / 2, forces=[pull], name="brick under a regularised law"
     )
-    return simulate(system, [0.0], [0.0], dt=_CREEP_DT, t_end=_CREEP_TIME, engine="reference", progress=False)
+    run = simulate(system, [0.0], [0.0], dt=_CREEP_DT, t_end=_CREEP_TIME, engine="reference", progress=False)
+    return not_interrupted(run)
 
 
 def s00_fig2_2() -> PaperFigure:

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from stickslip import library
+from stickslip.analysis.progress import not_interrupted
 from stickslip.checks import counted
 from stickslip.figures import style
 from stickslip.figures.sheet import dress, sheet
@@ -98,7 +99,7 @@ def _run(stepper: Stepper, height: float, dt: float, t_end: float) -> Trajectory
         run: Trajectory = library.bouncing_ball(height=height, g=_G, restitution=1.0).simulate(
             stepper=stepper, dt=dt, t_end=t_end, on_energy_gain="ignore"
         )
-    if not run.complete:
+    if not not_interrupted(run).complete:
         raise RuntimeError(f"the ball's run {run.status}")
     return run
 

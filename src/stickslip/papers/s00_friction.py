@@ -11,6 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from stickslip import library
+from stickslip.analysis.progress import not_interrupted
 from stickslip.figures import style
 from stickslip.figures.sheet import sheet
 from stickslip.laws import Coulomb, FrictionLaw, Stribeck, TwoCoefficient
@@ -97,7 +98,7 @@ def eq4_1() -> PaperFigure:
 
 
 def _brick(t_end: float, keywords: dict[str, float]) -> Trajectory:
-    run: Trajectory = library.brick_on_ramp(**keywords).simulate(t_end=t_end, engine="reference")
+    run = not_interrupted(library.brick_on_ramp(**keywords).simulate(t_end=t_end, engine="reference"))
     if not run.complete:
         raise RuntimeError(f"the brick's run {run.status}")
     return run
@@ -163,6 +164,6 @@ def pulled_to_and_fro(law: FrictionLaw) -> Trajectory:
         name="block pulled to and fro",
     )
     run = simulate(system, [0.0, 0.0], [0.0, 0.0], dt=_DT, t_end=_T_END, engine="reference")
-    if not run.complete:
+    if not not_interrupted(run).complete:
         raise RuntimeError(f"the block's run {run.status}")
     return run

@@ -13,6 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, Patch, Rectangle
 
 from stickslip import library
+from stickslip.analysis.progress import not_interrupted
 from stickslip.figures import mechanism, style
 from stickslip.figures.sheet import sheet
 from stickslip.figures.sketch import MOTION, arrow
@@ -148,7 +149,7 @@ def _durations(ax: Axes, found: list[Rebound], row: int) -> None:
 def fig2_3() -> PaperFigure:
     """Billiards: a ball thrown at the first of three, elevation and plan views."""
     scenario = library.billiards()
-    run = scenario.simulate(progress=False)
+    run = not_interrupted(scenario.simulate(progress=False))
     bodies = [body for body in scenario.scene.bodies if body.kind == "moving"]
     title = "Billiards with partly elastic impacts"
     with style.look():

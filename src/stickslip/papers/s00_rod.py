@@ -12,6 +12,7 @@ from scipy.interpolate import CubicSpline
 
 from stickslip import library
 from stickslip.analysis.painleve import painleve
+from stickslip.analysis.progress import not_interrupted
 from stickslip.events.event_driven import EventDriven
 from stickslip.figures import mechanism, style
 from stickslip.figures.sheet import sheet
@@ -123,7 +124,7 @@ def falling_rod() -> Scenario:
 
 def run_of(scenario: Scenario, **options: Any) -> Trajectory:
     """Run a scenario with `options` of its `simulate`; RuntimeError unless the run reaches its end."""
-    run: Trajectory = scenario.simulate(**{"progress": False, **options})
+    run = not_interrupted(scenario.simulate(**{"progress": False, **options}))
     if not run.complete:
         raise RuntimeError(f"the run of {run.system_name} {run.status}")
     return run
