@@ -7,6 +7,7 @@ import pytest
 
 import stickslip as ss
 from stickslip.cli import main
+from stickslip.fitting.notes import _digest
 
 NOISE = 2e-3
 
@@ -90,11 +91,19 @@ def test_one_seed_one_result_and_notes_go_on(tmp_path):
     assert again.evaluations < 0.5 * first.evaluations
     held = json.loads(path.read_text())
     held["known"] = {key: value for key, value in held["known"].items() if key.startswith("search")}
+    held["digest"] = _digest(held["task"], held["known"])
     path.write_text(json.dumps(held))  # broken off after the search
     late = ss.fit(_ball(), _measured(2), free, noise=NOISE, search=4, seed=3, notes=path)
     assert late.values == first.values
-    with pytest.raises(ValueError, match="belong to another fit"):
-        ss.fit(_ball(), _measured(3), free, noise=NOISE, search=4, seed=3, notes=path)
+    heavy = ss.library.bouncing_ball(g=9.7)
+    others = ((_ball(), 3, {}), (heavy, 2, {}), (_ball(), 2, {"law": "poisson"}), (_ball(), 2, {"noise": 2 * NOISE}))
+    for model, data, changed in others:  # another motion, model, law, noise
+        with pytest.raises(ValueError, match="belong to another fit"):
+            ss.fit(model, _measured(data), free, **{"noise": NOISE, "search": 4, "seed": 3, "notes": path, **changed})
+    held["known"]["search 0"] += 1e-9
+    path.write_text(json.dumps(held))
+    with pytest.raises(ValueError, match="were damaged or changed by hand"):
+        ss.fit(_ball(), _measured(2), free, noise=NOISE, search=4, seed=3, notes=path)
 
 
 def test_impacts_before_and_after():

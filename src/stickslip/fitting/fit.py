@@ -95,8 +95,8 @@ def fit(
     if not 0.0 < share < 1.0:
         raise ValueError(f"level must lie between 0 and 1, got {share:g}.")
     problem, subject = prepared(model, data, free, noise=noise, starts=starts, law=law, units=units, options=options)
-    names, low, high = problem.names, problem.low, problem.high
-    kept = Notes.opened(notes, (names, low, high, seed, count, problem.y, problem.channel))
+    names = problem.names
+    kept = Notes.opened(notes, partial(_task, problem, subject, noise is None, seed, count))
     own = subject.own_values(names)
     _check_units(problem, _points(problem, own, min(count, _LOOKED_AT), seed))
     with reported(progress, f"fitting {subject.name}") as report:
@@ -122,6 +122,19 @@ def prepared(
             "or free less."
         )
     return problem, subject
+
+
+def _task(problem: Problem, subject: _Subject, estimate: bool, seed: int, count: int) -> tuple[Any, ...]:
+    """What tells one fit from another: its words and numbers, and what its model predicts at three points.
+
+    A model may be any function; two that predict equal bits at a quarter, a half and three quarters of all ranges, for
+    all data, are taken for one.
+    """
+    words = (subject.name, repr(subject.law), sorted(map(repr, subject.options.items())), estimate, seed, count)
+    numbers = (problem.names, problem.low, problem.high, sorted(problem.sigma.items()), problem.deviations)
+    points = (problem.shares(problem.low + share * problem.width) for share in (0.25, 0.5, 0.75))
+    channel = "\n".join(problem.channel.tolist())
+    return (*words, *numbers, channel, problem.t, problem.y, *(problem.residuals(z) for z in points))
 
 
 @dataclass(frozen=True)

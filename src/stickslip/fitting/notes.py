@@ -27,27 +27,25 @@ class Notes:
         self.fresh = 0
 
     @classmethod
-    def opened(cls, path: Any, task: tuple[Any, ...]) -> Notes:
-        """Notes of a task; those of another task, in a file of this name, are an error."""
+    def opened(cls, path: Any, task: Callable[[], tuple[Any, ...]]) -> Notes:
+        """Notes of a task; those of another task, in a file of this name, are an error.
+
+        task : makes what tells the task from others; called where there is a path
+        """
+        if path is None:
+            return cls(None, "")
+        target = file_path(path, "notes")
+        if not target.parent.is_dir():
+            raise ValueError(f"notes {visible(target)}: the folder {visible(target.parent)} does not exist.")
+        held = _read(target) if target.exists() else None
         digest = hashlib.sha256()
-        for part in task:
-            digest.update(
-                part.tobytes() if isinstance(part, np.ndarray) and part.dtype.kind == "f" else repr(part).encode()
-            )
-        notes = cls(None if path is None else file_path(path, "notes"), digest.hexdigest())
-        if notes.path is not None and not notes.path.parent.is_dir():
-            raise ValueError(f"notes {visible(notes.path)}: the folder {visible(notes.path.parent)} does not exist.")
-        if notes.path is not None and notes.path.exists():
-            try:
-                held = json.loads(read_regular(notes.path, _MOST))
-                task_held, known = held["task"], held["known"]
-            except (ValueError, KeyError, TypeError):
-                raise ValueError(
-                    f"notes {visible(notes.path)} must be a file that a fit has written; give another name."
-                ) from None
-            if task_held != notes.task:
-                raise ValueError(f"notes {visible(notes.path)} belong to another fit; give another name.")
-            notes.known = dict(known)
+        for part in task():
+            digest.update(part.tobytes() if isinstance(part, np.ndarray) else repr(part).encode())
+        notes = cls(target, digest.hexdigest())
+        if held is not None:
+            if held["task"] != notes.task:
+                raise ValueError(f"notes {visible(target)} belong to another fit; give another name.")
+            notes.known = held["known"]
         return notes
 
     def number(self, name: str, compute: Callable[[], float]) -> float:
@@ -68,5 +66,22 @@ class Notes:
         self.known[name] = value
         self.fresh += 1
         if self.path is not None and (now or self.fresh % _EACH == 0):
+            held = {"task": self.task, "known": self.known, "digest": _digest(self.task, self.known)}
             with replacing(self.path) as draft:
-                draft.write_text(json.dumps({"task": self.task, "known": self.known}), encoding="utf-8")
+                draft.write_text(json.dumps(held), encoding="utf-8")
+
+
+def _digest(task: str, known: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps([task, known]).encode()).hexdigest()
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Content of a file of notes; ValueError where it is another file, or was changed since a fit has written it."""
+    try:
+        held: dict[str, Any] = json.loads(read_regular(path, _MOST))
+        right = held["digest"] == _digest(held["task"], held["known"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise ValueError(f"notes {visible(path)} must be a file that a fit has written; give another name.") from None
+    if not right:
+        raise ValueError(f"notes {visible(path)} were damaged or changed by hand; remove them, or give another name.")
+    return held

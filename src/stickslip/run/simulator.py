@@ -326,9 +326,9 @@ class Simulator:
                 f"simulator has {self._identity()!r}."
             )
         run, kept = self._run, snapshot.recording
-        self.params.take(snapshot.p)
         same = kept is not None and kept["of"] is self._store
         with uninterrupted():
+            self.params.take(snapshot.p)
             run.state.t0, run.retuned = snapshot.t0, snapshot.retuned
             self._take(snapshot.arrays)
             if same and kept is not None:
@@ -397,11 +397,12 @@ class Params(MutableMapping[str, float]):
         changed = {**self._values, **given}
         _, _, p = run.system.check(run.state.q, run.state.u, changed, run.state.t, ("q", "u"))
         simulator._single.flush()
-        self._values = changed
-        before = run.energies_of_start_and_now()
-        run.state.p[:] = p
-        run.retuned = run.retuned or run.energies_of_start_and_now() != before
-        run.engine.begin(run.state, run.state.q.copy(), run.state.u.copy(), 1)
+        with uninterrupted():  # names, numbers and what the engine made of them are one thing
+            self._values = changed
+            before = run.energies_of_start_and_now()
+            run.state.p[:] = p
+            run.retuned = run.retuned or run.energies_of_start_and_now() != before
+            run.engine.begin(run.state, run.state.q.copy(), run.state.u.copy(), 1)
 
     def take(self, p: Array) -> None:
         """The values of a snapshot."""
