@@ -2,6 +2,7 @@
 
 import contextlib
 import http.client
+import importlib.util
 import json
 import os
 import random
@@ -22,6 +23,7 @@ from hypothesis import strategies as st
 from stickslip import library
 from stickslip.io.models.file import model_text
 from stickslip.mechanisms.steppers.moreau_jean import MoreauJean
+from stickslip.page import mother
 from stickslip.page import process as process_module
 from stickslip.page import service as service_module
 from stickslip.page import workers as workers_module
@@ -417,6 +419,39 @@ def test_where_nothing_can_be_forked_a_process_is_started(monkeypatch):
         assert post(server, RUN)[1]["complete"] and post(server, RUN)[1]["complete"]
         (only,) = server.workers.pids()
         assert server.workers._idle[0].pid == only
+
+
+def test_the_first_process_of_all_learns_what_children_share(monkeypatch):
+    """Machine code of scenes is loaded for the second child of a scene: the first one may have to make it."""
+    learnt = []
+    monkeypatch.setattr(mother, "_scenes", set())
+    monkeypatch.setattr(mother, "_learn_more", lambda: learnt.append("modules"))
+    monkeypatch.setattr(mother, "_learn_scenes", lambda: learnt.append("scenes"))
+    for name, expected in (("bouncing_ball", []), ("cradle", ["modules"]), ("arch", ["modules", "scenes"])):
+        learnt.clear()
+        mother._learn(name)
+        assert learnt == expected
+    assert all(importlib.util.find_spec(name) for name in mother.MORE)
+
+
+@pytest.mark.slow
+def test_children_of_scenes_share_their_machine_code():
+    """Of 30 million bytes of machine code and modules, the second child of a scene has none for itself."""
+    service, nursery, told = Service(), process_module.Nursery(), []
+    if not nursery.forks:
+        pytest.skip("nothing is forked here")
+    for name in ("billiards", "cube_stack"):
+        process = process_module.Process(service, nursery, name, told.append)
+        request = {"system": name, "t_end": 20 * LibraryEntry(name).scenario.dt}
+        count = 2 + len(told)  # ready, and ready again
+        process.answer("/api/run", request, present)
+        until = time.monotonic() + 60
+        while len(told) < count and time.monotonic() < until:
+            time.sleep(0.01)
+        growth = process.growth
+        process.end()
+    nursery.close()
+    assert 0 < growth < 30e6
 
 
 class Fake:

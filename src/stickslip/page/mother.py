@@ -1,10 +1,11 @@
-"""The process from which those that compute runs are forked: all modules are imported here, and nothing is computed.
+"""The process from which those that compute runs are forked: all modules are imported here, and no run is computed.
 
 Whoever asks sends the name of a system and one end of a pair of sockets; a child works with it (`Worker`).  Memory of
-the modules is shared by all children, and a child is there in milliseconds.  No thread is ever started here: no lock
-can be held by another thread at a fork.  A system of the library is derived here, once, before its first child is
-forked.  When its input ends, whoever asked is gone, and so are this process and all its children, whatever they
-compute.
+the modules is shared by all children, and a child is there in milliseconds.  No thread is at work here at a fork, so
+that no lock is held by one: those that build machine code have ended their work by then (`units`).  A system of the
+library is derived here, once, before its first child is forked, and the machine code of scenes is loaded here before
+the second child of a scene.  When its input ends, whoever asked is gone, and so are this process and all its children,
+whatever they compute.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import warnings
 
 from stickslip import library
 from stickslip.page.entries import LibraryEntry, entry_names
-from stickslip.page.worker import BORN, HEADER, MOST_NAME, Worker, warm_up
+from stickslip.page.worker import BORN, HEADER, MOST_NAME, Worker, tidy, warm_up
 
 MORE = (
     *("scipy.integrate", "scipy.optimize", "numpy.fft", "sympy.codegen.ast"),  # event-driven runs, numbers, exports
@@ -88,11 +89,29 @@ class Mother:
 
 
 def _learn(name: str) -> None:
-    """Derive a system of the library, for all children to come; scenes need modules of their own."""
+    """Derive a system of the library, for all children to come; scenes need modules and machine code of their own."""
     if name in library.scene_names():
-        from stickslip.scenes import engine  # noqa: F401
+        _learn_more()
+        if _scenes:
+            _learn_scenes()
+        _scenes.add(name)
     if name in entry_names():
         _ = LibraryEntry(name).scenario
+
+
+_scenes: set[str] = set()
+"""Scenes that children were born for."""
+
+
+@functools.cache
+def _learn_scenes() -> None:
+    """Load the machine code of scenes, which is one for all of them: each child would have 30 MB of it for itself.
+
+    The first child of a scene has made it, or makes it now, where it was not on disk.
+    """
+    scene = library.get("cube_stack")
+    scene.simulate(t_end=2 * scene.dt, progress=False)
+    tidy()
 
 
 @functools.cache

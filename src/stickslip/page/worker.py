@@ -73,7 +73,7 @@ class Worker:
         service = services.Service(settings["first"], [Path(path) for path in settings["files"]], tell=self._runs)
         warm_up()
         while True:
-            _tidy()
+            tidy()
             self.send(READY, b"%d %d" % _memory())
             message = self._requests.get()
             self._enter(PREPARES)
@@ -115,7 +115,7 @@ def warm_up() -> None:
     payload(ball.simulate(dt=0.01, t_end=0.02, engine="reference"), ball)
 
 
-def _tidy() -> None:
+def tidy() -> None:
     """Give memory back that the last run needed: what is left is what the next one finds ready."""
     from stickslip.jit import syntax
 

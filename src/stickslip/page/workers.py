@@ -28,7 +28,7 @@ MOST_GROWTH = 100_000_000
 USUAL = 40_000_000
 """Bytes by which a process grows at least: its share of the modules that it writes to, and the code of one system."""
 MOST_TOGETHER = MOST * USUAL
-"""Bytes by which all processes together may grow: six mechanisms, or four scenes."""
+"""Bytes by which all processes together may grow: six mechanisms, or four of the first scenes."""
 SURE = MOST_ALIKE + 1
 """Processes that may be there whatever they need: those of one system leave one for the others."""
 TURN = 1.5
