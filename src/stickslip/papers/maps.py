@@ -293,8 +293,7 @@ def s00_fig2_1() -> PaperFigure:
     """Coulomb's law made continuous, and what it costs: the brick on a ramp creeps."""
     runs = {width: _creeping(width) for width in _WIDTHS}
     brick = library.brick_on_ramp(friction=_MU, angle=_RAMP, velocity=0.0)
-    times = {"t_end": _CREEP_TIME, "dt": _CREEP_DT}
-    held = not_interrupted(brick.simulate(engine="reference", progress=False, **times))
+    held = not_interrupted(brick.simulate(engine="reference", t_end=_CREEP_TIME, dt=_CREEP_DT, progress=False))
     title = "Regularized Coulomb law to avoid discontinuity"
     with style.look():
         figure, (left, right) = sheet(1, 2, 2.5)
