@@ -234,7 +234,8 @@ def joint_coordinate(joints: Joints, j: int, A: np.ndarray, B: np.ndarray) -> fl
     """Angle [rad] of a revolute joint, counted over turns, or travel [m] of a prismatic one."""
     if joints.link.kind[j] == PRISMATIC:
         x, y, z = rotate(A, 0.0, 0.0, 1.0)
-        return x * (B[0] - A[0]) + y * (B[1] - A[1]) + z * (B[2] - A[2])
+        joints.link.turns[j] = x * (B[0] - A[0]) + y * (B[1] - A[1]) + z * (B[2] - A[2])
+        return joints.link.turns[j]
     w, _, _, z = relative_turn(A, B)
     angle = 2.0 * math.atan2(z, w)
     turns = round((joints.link.turns[j] - angle) / (2.0 * math.pi))
@@ -263,6 +264,17 @@ def motor_law(data: np.ndarray, x: float, dt: float) -> tuple[float, float]:
     if factor == 0.0:
         return data[SPEED], 0.0
     return (k * (data[TARGET] - x) + c * data[SPEED]) / factor, 1.0 / (dt * factor)
+
+
+@kernel
+def motor_way(joints: Joints, j: int, dt: float) -> float:
+    """How far the motor of joint j may drive a body in a step [m]: its own, or others by way of joints between them."""
+    data = joints.link.numbers[j]
+    if data[EFFORT] == 0.0:
+        return 0.0
+    target, _ = motor_law(data, joints.link.turns[j], dt)
+    way = dt * abs(target)
+    return way if joints.link.kind[j] == PRISMATIC else way * joints.link.extent[j]
 
 
 @kernel
@@ -310,7 +322,9 @@ def bounded_rows(
         )
         # Within what this step's forces can do, and a blow: these may drive a joint that is free to leave its limit.
         reach = dt * (abs(free - before) - min(free, before, 0.0)) + CLOSED * (1.0 + abs(x))
-        if gap <= reach + (blow if joints.link.kind[j] == PRISMATIC else blow / joints.link.extent[j]):
+        reach += blow if joints.link.kind[j] == PRISMATIC else blow / joints.link.extent[j]
+        # A limit that carries load keeps it, however its gap is rounded: reactions may be all that presses it.
+        if gap <= reach or joints.row.impulse[s + LIMIT] > 0.0:
             joints.row.used[s + LIMIT] = True
             joints.row.target[s + LIMIT] = -gap / dt if gap > 0.0 else 0.0
             joints.row.low[s + LIMIT], joints.row.high[s + LIMIT] = 0.0, np.inf
@@ -388,6 +402,7 @@ def joint_rows(joints: Joints, bodies: Bodies, planar: bool, dt: float, theta: f
     used, blow = 0, 0.0
     for j in range(joints.link.kind.shape[0]):
         blow = max(blow, max(bodies.stir[joints.link.a[j]], bodies.stir[joints.link.b[j]]))
+        blow = max(blow, motor_way(joints, j, dt))
     ahead = np.empty((bodies.kind.shape[0], 7))
     midpoints_ahead(joints, bodies, bodies.ahead, dt, ahead)
     for j in range(joints.link.kind.shape[0]):

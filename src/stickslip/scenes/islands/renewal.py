@@ -15,6 +15,7 @@ import math
 import numpy as np
 
 from stickslip.jit import kernel
+from stickslip.scenes.islands.island import GRAINS, island_scale
 from stickslip.scenes.islands.joint_rows import LIMIT, SPRING, ask_to_close, midpoints_ahead, point_errors
 from stickslip.scenes.islands.problem import contact_velocity, last_impulse
 from stickslip.scenes.islands.slips import gap_beyond, slip_beyond
@@ -23,6 +24,7 @@ from stickslip.scenes.parts import Island
 
 ROUNDS = 5  # times that a step is linearised anew, at most
 DOUBT = 10.0  # times the change of what is linearised: slips up to there may come from it
+SLIPS = 10.0  # times the tolerance: what is slower is no slip
 FALLS = 0.5  # what a round must leave of that change, at most, for one more
 
 
@@ -43,13 +45,15 @@ def linearise_joints(island: Island, planar: bool, dt: float, take: bool) -> flo
         for k in range(LIMIT):
             old[k] = joints.row.target[s + k]
         ask_to_close(joints, j, ahead, bodies.end, planar, dt)
-        points = point_errors(joints.link.kind[j], planar)
+        points, total = point_errors(joints.link.kind[j], planar), 0.0
         for k in range(LIMIT):
             if joints.row.used[s + k]:
-                change = abs(joints.row.target[s + k] - old[k])
-                largest = max(largest, change if k < points else change * joints.link.extent[j])
+                change = joints.row.target[s + k] - old[k]
+                change *= 1.0 if k < points else joints.link.extent[j]
+                total += change * change
                 if not take:
                     joints.row.target[s + k] = old[k]
+        largest = max(largest, math.sqrt(total))  # of all rows together: no turn of the axes changes it
     return largest
 
 
@@ -67,12 +71,14 @@ def linearise_slips(island: Island, geoms: Geoms, dim: int, dt: float, take: boo
             now[1], now[2] = slip_beyond(bodies.end, geoms, contacts, active, i, dt)
             if active.beyond[i, 0] != 0.0:
                 now[0] = gap_beyond(bodies.end, geoms, contacts, active, i, dt)
+            total = 0.0
             for k in range(3):
                 change = now[k] - active.beyond[i, k]
-                largest = max(largest, abs(change))
+                total += change * change
                 if take:
                     active.beyond[i, k] = now[k]
                     active.bias[i, k] += change
+            largest = max(largest, math.sqrt(total))
         if take:
             last_impulse(contacts, active, i, dim)
     return largest
@@ -80,14 +86,13 @@ def linearise_slips(island: Island, geoms: Geoms, dim: int, dt: float, take: boo
 
 @kernel(apart=True)
 def least_slip(island: Island, dim: int, tol: float) -> float:
-    """The slowest slip of a contact that carries load [m/s], of those beyond the tolerance; infinite without any."""
-    bodies, contacts, active = island.bodies, island.contacts, island.active
-    scale, least = 0.0, np.inf
-    for m in range(island.first, island.last):
-        i = island.order[m]
-        c = active.contact[i]
-        v, s, t = contact_velocity(active, i, bodies, bodies.free, contacts.a[c], contacts.b[c])
-        scale = max(scale, abs(v) + abs(s) + abs(t) + abs(active.bias[i, 0] - active.beyond[i, 0]))
+    """The slowest slip of a contact that carries load [m/s]; infinite without any.
+
+    What the solver and the rounding of coordinates leave of sticking is no slip: far from the origin steps would be
+    linearised anew that are not so at home, and move on otherwise.
+    """
+    bodies, contacts, active, least = island.bodies, island.contacts, island.active, np.inf
+    nothing = SLIPS * tol * island_scale(island, GRAINS)
     for m in range(island.first, island.last):
         i = island.order[m]
         c = active.contact[i]
@@ -95,7 +100,7 @@ def least_slip(island: Island, dim: int, tol: float) -> float:
             _, s, t = contact_velocity(active, i, bodies, bodies.end, contacts.a[c], contacts.b[c])
             s, t = s + active.bias[i, 1], t + active.bias[i, 2] if dim == 3 else 0.0
             slip = math.sqrt(s * s + t * t)
-            if slip > tol * scale:
+            if slip > nothing:
                 least = min(least, slip)
     return least
 

@@ -590,8 +590,9 @@ def widest_gap(joints: Joints, j: int, bodies: Bodies, dt: float) -> float:
     for i in (joints.link.a[j], joints.link.b[j]):
         before, change = 0.0, 0.0
         for k in range(3, 6):
-            before += abs(bodies.vel[i, k])
-            change += abs(bodies.end[i, k] - bodies.vel[i, k])
+            before += bodies.vel[i, k] ** 2
+            change += (bodies.end[i, k] - bodies.vel[i, k]) ** 2
+        before, change = math.sqrt(before), math.sqrt(change)  # no turn changes them
         total += change * (before + change)
     return dt * dt * total * joints.link.extent[j]
 
