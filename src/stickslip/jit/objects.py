@@ -42,6 +42,17 @@ def built_quickly(text: str) -> bytes:
     return kept(name_of(text, optimisation="quick"), lambda: cpu.build_quickly(text))
 
 
+def soonest(text: str) -> tuple[bytes, bool]:
+    """Machine code of a module that is there soonest, and whether it is optimised.
+
+    Optimised code is taken where it is on disk, and where sums may be reordered: bits depend on it then.
+    """
+    if cpu.reorders_sums(text):
+        return built(text), True
+    found = read(name_of(text))
+    return (built_quickly(text), False) if found is None else (found, True)
+
+
 def kept(name: str, build: Callable[[], bytes]) -> bytes:
     """Content of the file of this name; a missing file, or one that we did not write, is made anew and written."""
     found = read(name)
