@@ -85,6 +85,7 @@ def sums(a):
 def of_units(monkeypatch):
     """An entry that calls units, which have no machine code yet."""
     monkeypatch.setattr(units, "known", {})
+    monkeypatch.setattr(units, "_by_name", {})
 
     def calls(a):
         return sums(a) - halves(a, 1)

@@ -59,6 +59,7 @@ def test_numbers_make_no_new_unit_and_units_are_shared(tmp_path: Path, monkeypat
     tmp_path.chmod(0o700)
     monkeypatch.setenv("STICKSLIP_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("stickslip.jit.units.known", {})
+    monkeypatch.setattr("stickslip.jit.units._by_name", {})
     for marked in (calls_units, shared):
         marked._versions.clear()
         marked._last = lambda *args: NotImplemented

@@ -12,7 +12,7 @@ from typing import Any, Protocol, overload
 
 import numpy as np
 
-from stickslip.jit import addresses, memory, native, objects, passing, syntax, translate, units
+from stickslip.jit import addresses, memory, native, objects, passing, syntax, translate, translations, units
 from stickslip.jit.errors import KernelError
 from stickslip.jit.handing import Results
 from stickslip.jit.making import making
@@ -237,16 +237,29 @@ class NativeVersion:
     """Machine code that Python calls as a C function of its own: see `native`."""
 
     def __init__(self, kernel: Kernel, args: tuple[Any, ...]) -> None:
-        at_once = not kernel.quick_first or kernel.long_work
-        program = Program(kernel.short_loops, soon=not at_once)
-        self._name = kernel.python.__name__
+        self._name, at_once = kernel.python.__name__, not kernel.quick_first or kernel.long_work
+        self._results: Results | None = None  # where they are more than plain numbers
+        native.make_known()
+        found, objects_known, file = None, native.objects_in(args), ""
+        if translations.is_kept(kernel.python):
+            file = translations.file_of(kernel.python, str(kernel.short_loops), args)
+            found = translations.read(file, not at_once)
+        if found is None or not objects_known.keys() >= set(found.names):
+            found = self._translated(kernel, args, not at_once)
+            if file and self._results is None:
+                translations.write(file, found)
+        self._units, self._kept = found.needs, {name: objects_known[name] for name in found.names}
+        self._tiers = Tiers(found.text, self._units, self._loaded, at_once)
+
+    def _translated(self, kernel: Kernel, args: tuple[Any, ...], soon: bool) -> translations.Text:
+        program = Program(kernel.short_loops, soon=soon)
         writer = Writer(program.module)
         other = writer.label()
         reader = native.Reader(writer, other)
         reader.require(writer.value(f"icmp eq i64 %count, {len(args)}"))
         values = tuple(reader.argument(reader.field("%arguments", 8 * k), sample) for k, sample in enumerate(args))
         thread = reader.call("PyEval_SaveThread")
-        self._results = results = _run(kernel, program, writer, values)
+        results = _run(kernel, program, writer, values)
         reader.call("PyEval_RestoreThread", thread)
         writer.do(f"ret ptr {reader.result(results.numbers, results.is_tuple or not results.is_plain)}")
         writer.ended = True
@@ -254,15 +267,14 @@ class NativeVersion:
         reader.call("Py_IncRef", reader.address(NotImplemented))
         writer.do(f"ret ptr {reader.address(NotImplemented)}")
         writer.define(f"ptr @{ENTRY}(ptr %self, ptr %arguments, i64 %count)")
-        native.make_known()
-        self._units, self._kept = tuple(program.units.values()), reader.objects
-        self._tiers = Tiers(program.module.text(), self._units, self._loaded, at_once)
+        self._results = None if results.is_plain else results
+        return translations.Text(program.module.text(), tuple(reader.objects), tuple(program.units.values()))
 
     def _loaded(self, code: bytes, soon: bool) -> Callable[..., Any]:
         """Python function of machine code; what the code names is kept as long as this version."""
         native.make_objects_known(self._kept)
         function = native.function_at(units.load(code, self._units, soon), self._name)
-        return function if self._results.is_plain else _with_arrays(function, self._results)
+        return function if self._results is None else _with_arrays(function, self._results)
 
     @property
     def call(self) -> Callable[..., Any]:

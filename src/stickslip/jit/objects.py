@@ -19,7 +19,7 @@ import llvmlite.binding as llvm
 from stickslip.jit import cpu
 from stickslip.jit.vault import SEAL_LENGTH, Untrusted, leave, vault
 
-FOLDER = "objects"
+FOLDER, ENDING = "objects", ".o"
 DAY = 86400.0  # [s]
 
 
@@ -29,7 +29,7 @@ def name_of(text: str, target: cpu.Target | None = None, optimisation: str = "")
     version = ".".join(map(str, llvm.llvm_version_info))
     level = optimisation or str(cpu.OPTIMISATION)
     parts = (text, target.triple, target.cpu, target.features, version, llvmlite.__version__, level)
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32] + ".o"
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32] + ENDING
 
 
 def built(text: str) -> bytes:

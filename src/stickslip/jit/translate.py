@@ -157,7 +157,7 @@ def unit_of(callee: Callee, arguments: tuple[Value, ...], soon: bool = False) ->
                 type_, result, _ = program.define(callee, arguments, units.ENTRY, "")
                 needs = tuple(program.units.values())
                 made = units.Unit(program.module.text(), type_, result, needs, callee.python.__name__)
-                units.known[key] = made.begin(soon)
+                units.known[key] = units.one(made).begin(soon)
             finally:
                 if units.known[key] is None:
                     del units.known[key]

@@ -67,7 +67,7 @@ class Code:
 class Unit(Code):
     """Text of a kernel for arguments of some types.
 
-    type : LLVM's type of the result
+    type : LLVM's type of the result; empty where none but translated callers need it (`translations`)
     result : as callers take it
     needs : units that it calls
     word : of the kernel, for readers of the text
@@ -87,12 +87,19 @@ class Unit(Code):
         return f"stickslip.{self.word}.{hashlib.sha256(self.text.encode()).hexdigest()[:24]}"
 
     @property
+    def is_begun(self) -> bool:
+        """Whether there is machine code of it, or a thread makes it."""
+        return bool(self._address or self._first_address or self._begun)
+
+    @property
     def is_optimised(self) -> bool:
         """Whether optimised code of it and of all that it calls is loaded."""
         return bool(self._address)
 
     def begin(self, soon: bool) -> Unit:
-        """Build it in another thread; `soon`: code that is not optimised does."""
+        """Build it in another thread; `soon`: code that is not optimised does, and any that is there already."""
+        if soon and self.is_begun:
+            return self
         with contextlib.suppress(RuntimeError):  # Python is about to end: then it is built where it is needed
             self._begun = _builders.submit(self.code, soon)
         return self
@@ -145,6 +152,17 @@ def all_of(needs: Iterable[Unit]) -> list[Unit]:
     return list(found.values())
 
 
+_by_name: dict[str, Unit] = {}
+
+
+def one(unit: Unit) -> Unit:
+    """The unit of this process with the text of `unit`: machine code is loaded once, whoever calls it."""
+    found = _by_name.setdefault(unit.name, unit)
+    if unit.type:  # one that was read from disk has none
+        found.type, found.result = unit.type, unit.result
+    return found
+
+
 known: dict[Any, Unit | None] = {}
 """Units by kernel and types of the arguments; None while one is written."""
 writing = threading.RLock()
@@ -153,9 +171,8 @@ writing = threading.RLock()
 
 def _finish() -> None:
     """Wait for builds under way: after a fork, LLVM's lock would belong to a thread that no longer exists."""
-    for unit in list(known.values()):
-        if unit is not None:
-            unit.wait()
+    for unit in list(_by_name.values()):
+        unit.wait()
 
 
 def _begin_anew() -> None:
