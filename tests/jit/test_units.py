@@ -62,6 +62,7 @@ def test_numbers_make_no_new_unit_and_units_are_shared(tmp_path: Path, monkeypat
     tmp_path.chmod(0o700)
     monkeypatch.setenv("STICKSLIP_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("stickslip.jit.units.known", {})
+    monkeypatch.setattr("stickslip.jit.units._by_name", {})
     for marked in (calls_units, shared):
         marked._versions.clear()
         marked._last = lambda *args: NotImplemented
@@ -93,7 +94,7 @@ def test_trees_and_texts_can_be_forgotten() -> None:
     assert tree() is None and __file__ not in linecache.cache
     assert twice.compiled(2) == 4
     agrees(calls_units, np.arange(5.0)[::2], np.array([7.0]))
-    assert not any(unit.text for unit in translate.units.known.values() if unit is not None and unit._address)
+    assert all(unit.is_packed for unit in translate.units.known.values() if unit is not None and unit.is_optimised)
     del linecache.cache[file]
 
 

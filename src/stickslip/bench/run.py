@@ -72,7 +72,7 @@ def contact_by_hand(alpha: float, beta: float, delta: float, c_N: float, c_T: fl
     return N, T
 
 
-@entry
+@entry(long_work=True)
 def hand_written(q: np.ndarray, u: np.ndarray, mass_inverse: np.ndarray, p: tuple, dt: float, steps: int) -> None:
     """The woodpecker alone: constants inlined, mass inverted by hand, no record, no certificate."""
     r_O, r_M, h_M, l_M, l_G, h_S, l_S, m_M, m_S, c, g, mu, e = p

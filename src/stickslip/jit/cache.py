@@ -1,9 +1,9 @@
 """What lies in the kernel cache, and how it is emptied: by hand, or by age when the package has changed.
 
-The folder holds `objects/`, machine code of kernels, and `modules/`, the text of one generated module per system and
-method.  A file of `objects` is named by what it was made from and belongs to no version: it goes when nobody has used
-it for a month.  A text names the hash of the sources that wrote it; one of other sources is not read again.  Files are
-counted and removed in the folder that is used (`vault`), never in one that is left alone.
+The folder holds `objects/`, machine code of kernels and their LLVM IR, and `modules/`, the text of one generated module
+per system and method.  A file of `objects` is named by what it was made from and belongs to no version: it goes when
+nobody has used it for a month.  A text names the hash of the sources that wrote it; one of other sources is not read
+again.  Files are counted and removed in the folder that is used (`vault`), never in one that is left alone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from stickslip.jit import objects
+from stickslip.jit import objects, translations
 from stickslip.jit.sources import sources_hash
 from stickslip.jit.vault import vault
 
@@ -42,9 +42,15 @@ def cache_files() -> Iterator[Path]:
     folder = used_folder()
     if folder is None:
         return
-    yield from folder.glob(f"{objects.FOLDER}/*.o")
+    yield from _objects(folder)
     yield from folder.glob("modules/stickslip_generated_*.py")
     yield from folder.glob("modules/__pycache__/stickslip_generated_*")
+
+
+def _objects(folder: Path) -> Iterator[Path]:
+    """Machine code of kernels, and their LLVM IR."""
+    for ending in (objects.ENDING, translations.ENDING):
+        yield from folder.glob(f"{objects.FOLDER}/*{ending}")
 
 
 def other_texts(older_than: float = 0.0) -> Iterator[Path]:
@@ -62,7 +68,7 @@ def other_texts(older_than: float = 0.0) -> Iterator[Path]:
 def unused_objects(older_than: float) -> Iterator[Path]:
     """Machine code of kernels that nobody has used for this time [s]."""
     folder = used_folder()
-    for path in [] if folder is None else folder.glob(f"{objects.FOLDER}/*.o"):
+    for path in [] if folder is None else _objects(folder):
         if _is_older(path, older_than):
             yield path
 

@@ -14,6 +14,8 @@ import numpy as np
 
 DEEPEST = 12
 """Objects within objects of which the contents count."""
+_LANGUAGE = "stickslip.jit."
+"""Functions of the language itself count by their names: the hash of its sources stands beside every fingerprint."""
 _NUMBERS_AND_TEXTS = (bool, int, float, complex, str, bytes, type(None), type(...), np.generic)
 
 
@@ -52,6 +54,8 @@ class _Walk:
                 self._add(scope[name], depth)
 
     def _add(self, value: Any, depth: int) -> None:
+        if hasattr(value, "python") and hasattr(value, "inline"):  # a kernel: how it is called counts, too
+            self.digest.update(f"{value.inline} {value.apart} {value.reorder_sums} {value.without_calls}".encode())
         if isinstance(value, types.FunctionType) or not isinstance(value, type):
             value = getattr(value, "python", getattr(value, "py_func", value))
         self.digest.update(type(value).__name__.encode())
@@ -75,11 +79,14 @@ class _Walk:
             self._add(tuple(sorted(value, key=repr)), depth)
         elif isinstance(value, (types.BuiltinFunctionType, np.ufunc, type)):
             self.digest.update(getattr(value, "__qualname__", value.__name__).encode())
+            self.digest.update(repr(getattr(value, "_fields", ())).encode())  # of a NamedTuple
         else:
             self._add_object(value, depth + 1)
 
     def _add_function(self, value: types.FunctionType, depth: int) -> None:
-        if id(value) not in self._seen:
+        if str(value.__module__).startswith(_LANGUAGE):
+            self.digest.update(f"{value.__module__}.{value.__qualname__}".encode())
+        elif id(value) not in self._seen:
             self._seen.add(id(value))
             self._add_code(value.__code__, value.__globals__, depth)
             for cell in value.__closure__ or ():

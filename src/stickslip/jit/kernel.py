@@ -12,7 +12,7 @@ from typing import Any, Protocol, overload
 
 import numpy as np
 
-from stickslip.jit import addresses, cpu, memory, native, objects, passing, syntax, translate
+from stickslip.jit import addresses, memory, native, objects, passing, syntax, translate, translations, units
 from stickslip.jit.errors import KernelError
 from stickslip.jit.handing import Results
 from stickslip.jit.making import making
@@ -140,6 +140,8 @@ def _none_yet(*args: Any) -> Any:
 class Entry(Kernel):
     """A kernel that Python calls as machine code: `entry(...)` is `entry.compiled(...)`."""
 
+    quick_first = True
+
     def __call__(self, *args: Any, **named: Any) -> Any:
         return self.compiled(*args, **named)
 
@@ -174,20 +176,30 @@ def entry(function: Callable[..., Any]) -> Entry: ...
 
 @overload
 def entry(
-    *, inline: bool = False, reorder_sums: bool = False, apart: bool = False
+    *, inline: bool = False, reorder_sums: bool = False, apart: bool = False, long_work: bool = False
 ) -> Callable[[Callable[..., Any]], Entry]: ...
 
 
 def entry(
-    function: Callable[..., Any] | None = None, *, inline: bool = False, reorder_sums: bool = False, apart: bool = False
+    function: Callable[..., Any] | None = None,
+    *,
+    inline: bool = False,
+    reorder_sums: bool = False,
+    apart: bool = False,
+    long_work: bool = False,
 ) -> Any:
     """Mark a function of the kernel language that Python calls as machine code; options as of `kernel`.
 
     apart : kernels that call it share its machine code with Python.
+    long_work : a single call may last for seconds: its machine code is optimised before the first one.
     """
-    if function is None:
-        return functools.partial(Entry, inline=inline, reorder_sums=reorder_sums, apart=apart)
-    return Entry(function, inline, reorder_sums, apart)
+
+    def made(function: Callable[..., Any]) -> Entry:
+        found = Entry(function, inline, reorder_sums, apart)
+        found.long_work = long_work
+        return found
+
+    return made if function is None else made(function)
 
 
 @dataclass(frozen=True)
@@ -225,15 +237,29 @@ class NativeVersion:
     """Machine code that Python calls as a C function of its own: see `native`."""
 
     def __init__(self, kernel: Kernel, args: tuple[Any, ...]) -> None:
-        program = Program(kernel.short_loops)
-        self._name = kernel.python.__name__
+        self._name, at_once = kernel.python.__name__, not kernel.quick_first or kernel.long_work
+        self._results: Results | None = None  # where they are more than plain numbers
+        native.make_known()
+        found, objects_known, file = None, native.objects_in(args), ""
+        if translations.is_kept(kernel.python):
+            file = translations.file_of(kernel.python, str(kernel.short_loops), args)
+            found = translations.read(file, not at_once)
+        if found is None or not objects_known.keys() >= set(found.names):
+            found = self._translated(kernel, args, not at_once)
+            if file and self._results is None:
+                translations.write(file, found)
+        self._units, self._kept = found.needs, {name: objects_known[name] for name in found.names}
+        self._tiers = Tiers(found.text, self._units, self._loaded, at_once)
+
+    def _translated(self, kernel: Kernel, args: tuple[Any, ...], soon: bool) -> translations.Text:
+        program = Program(kernel.short_loops, soon=soon)
         writer = Writer(program.module)
         other = writer.label()
         reader = native.Reader(writer, other)
         reader.require(writer.value(f"icmp eq i64 %count, {len(args)}"))
         values = tuple(reader.argument(reader.field("%arguments", 8 * k), sample) for k, sample in enumerate(args))
         thread = reader.call("PyEval_SaveThread")
-        self._results = results = _run(kernel, program, writer, values)
+        results = _run(kernel, program, writer, values)
         reader.call("PyEval_RestoreThread", thread)
         writer.do(f"ret ptr {reader.result(results.numbers, results.is_tuple or not results.is_plain)}")
         writer.ended = True
@@ -241,17 +267,14 @@ class NativeVersion:
         reader.call("Py_IncRef", reader.address(NotImplemented))
         writer.do(f"ret ptr {reader.address(NotImplemented)}")
         writer.define(f"ptr @{ENTRY}(ptr %self, ptr %arguments, i64 %count)")
-        native.make_known()
-        self._units, self._kept = tuple(program.units.values()), reader.objects
-        self._tiers = Tiers(program.module.text(), self._loaded, not kernel.quick_first or kernel.long_work)
+        self._results = None if results.is_plain else results
+        return translations.Text(program.module.text(), tuple(reader.objects), tuple(program.units.values()))
 
-    def _loaded(self, code: bytes) -> Callable[..., Any]:
+    def _loaded(self, code: bytes, soon: bool) -> Callable[..., Any]:
         """Python function of machine code; what the code names is kept as long as this version."""
         native.make_objects_known(self._kept)
-        for unit in self._units:
-            unit.address()
-        function = native.function_at(cpu.load(code, ENTRY), self._name)
-        return function if self._results.is_plain else _with_arrays(function, self._results)
+        function = native.function_at(units.load(code, self._units, soon), self._name)
+        return function if self._results is None else _with_arrays(function, self._results)
 
     @property
     def call(self) -> Callable[..., Any]:
@@ -280,9 +303,9 @@ class SlotVersion:
     def __init__(self, kernel: Kernel, args: tuple[Any, ...]) -> None:
         translated = kernel.translated(args)
         results = translated.results
-        translated.program.load_units()
         code = objects.built(translated.program.module.text())
-        self._run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(cpu.load(code, ENTRY))
+        address = units.load(code, translated.program.units.values(), False)
+        self._run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address)
         self._pack = struct.Struct("=" + "".join(translated.layout))
         self._unpack = struct.Struct("=" + "".join("d" if kind == "float" else "q" for kind, _ in results.numbers))
         self._results = results

@@ -76,7 +76,7 @@ def make_known() -> None:
         llvm.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
 
 
-def _name_of(thing: Any) -> str:
+def name_of(thing: Any) -> str:
     """Name of a Python object in the text of a module."""
     if isinstance(thing, np.dtype):
         text = f"dtype {thing.descr!r} {thing.itemsize} {thing.isalignedstruct}"
@@ -93,6 +93,20 @@ def make_objects_known(objects: Mapping[str, Any]) -> None:
         llvm.add_symbol(name, id(thing))
 
 
+def objects_in(sample: Any) -> dict[str, Any]:
+    """Python objects that the text of a function with an argument like `sample` may name, by their names there."""
+    found: list[Any] = [None, True, NotImplemented, bool, float, np.float64, int, np.int64, np.ndarray, np.recarray]
+    waiting = [sample]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, tuple):
+            found.append(type(value))
+            waiting += value
+        elif isinstance(value, np.ndarray):
+            found.append(value.dtype)
+    return {name_of(thing): thing for thing in found}
+
+
 class Reader:
     """Reads the arguments of a call into values; jumps to `other` where one is of another type."""
 
@@ -102,7 +116,7 @@ class Reader:
 
     def address(self, thing: Any) -> str:
         """Address of a Python object by a name, so that the text is one for all processes."""
-        name = _name_of(thing)
+        name = name_of(thing)
         self.objects[name] = thing
         self.writer.module.external_data(name)
         return f"@{name}"

@@ -19,7 +19,7 @@ import llvmlite.binding as llvm
 from stickslip.jit import cpu
 from stickslip.jit.vault import SEAL_LENGTH, Untrusted, leave, vault
 
-FOLDER = "objects"
+FOLDER, ENDING = "objects", ".o"
 DAY = 86400.0  # [s]
 
 
@@ -29,7 +29,7 @@ def name_of(text: str, target: cpu.Target | None = None, optimisation: str = "")
     version = ".".join(map(str, llvm.llvm_version_info))
     level = optimisation or str(cpu.OPTIMISATION)
     parts = (text, target.triple, target.cpu, target.features, version, llvmlite.__version__, level)
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32] + ".o"
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32] + ENDING
 
 
 def built(text: str) -> bytes:
@@ -40,6 +40,17 @@ def built(text: str) -> bytes:
 def built_quickly(text: str) -> bytes:
     """Machine code of a module that LLVM does not optimise, read from disk if it was built before."""
     return kept(name_of(text, optimisation="quick"), lambda: cpu.build_quickly(text))
+
+
+def soonest(text: str) -> tuple[bytes, bool]:
+    """Machine code of a module that is there soonest, and whether it is optimised.
+
+    Optimised code is taken where it is on disk, and where sums may be reordered: bits depend on it then.
+    """
+    if cpu.reorders_sums(text):
+        return built(text), True
+    found = read(name_of(text))
+    return (built_quickly(text), False) if found is None else (found, True)
 
 
 def kept(name: str, build: Callable[[], bytes]) -> bytes:

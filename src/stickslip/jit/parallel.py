@@ -15,16 +15,17 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
-import os
 import sys
 import threading
 from collections.abc import Iterator
 
 import llvmlite.binding as llvm
 
-from stickslip.jit.units import ENTRY, Unit
+from stickslip.jit.units import ENTRY, Unit, cores, one
 from stickslip.jit.values import Constant
 
+SHARE = "share"
+"""Word of the unit that machine code offers work by."""
 MOST_PARTS = 1 << 16
 YIELDS = 2000
 """Looks at the ticket, each followed by a yield to others, before a thread naps between two looks."""
@@ -173,7 +174,7 @@ def _make_known() -> None:
 def share() -> Unit:
     """Machine code of share(function, context, turns)."""
     _make_known()
-    return Unit(_SHARE, "void", Constant(None), (), "share")
+    return one(Unit(_SHARE, "void", Constant(None), (), SHARE))
 
 
 class _Member(threading.Thread):
@@ -202,7 +203,7 @@ _calling = threading.Lock()
 
 def most_threads() -> int:
     """Threads that this process may run at once."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores()
 
 
 @contextlib.contextmanager

@@ -53,6 +53,7 @@ class Program:
 
     short_loops : loops of unknown length may be unrolled as well, and sines are shared (`functions.SHARED`).
     whole : kernels marked `apart` become functions of the module as well: nothing outside it is called.
+    soon : units that it calls are built without optimising, where they are not there yet.
     out_of_line : names of kernels that work on copies of the arrays they are given: the arrays themselves have no
         address then, and may live in registers around the call.
     """
@@ -62,11 +63,12 @@ class Program:
         short_loops: bool = False,
         *,
         whole: bool = False,
+        soon: bool = False,
         out_of_line: Collection[str] = (),
     ) -> None:
         self.module, self.out_of_line = Module(short_loops), out_of_line
         self.shared = functions.SHARED if short_loops else ()
-        self.whole = whole
+        self.whole, self.soon = whole, soon
         self.units: dict[str, units.Unit] = {}  # that the module calls, by name
         self._made: dict[Any, Made] = {}
         for function in (math.pow, math.fmod):
@@ -85,7 +87,7 @@ class Program:
     def function(self, callee: Callee, arguments: tuple[Value, ...]) -> Made:
         """The function for arguments of these types, written where it is not there yet."""
         if callee.apart and not self.whole:
-            return self.called_unit(unit_of(callee, arguments))
+            return self.called_unit(unit_of(callee, arguments, self.soon))
         key = (callee, tuple(passing.type_of(argument) for argument in arguments))
         made = self._made.get(key)
         if made is None:
@@ -138,29 +140,24 @@ class Program:
             found = [word for word in dict.fromkeys(words.get(word, word) for word in missing) if word]
             raise KernelError(f"{name} needs what there is on the CPU alone: {', '.join(found) or 'prange'}.")
 
-    def load_units(self) -> None:
-        """Load the machine code of all units that the module calls."""
-        for unit in self.units.values():
-            unit.address()
-
     def called_unit(self, unit: units.Unit) -> Made:
         """A unit as a function of the module."""
         self.units[unit.name] = unit
         return Made(unit.name, unit.type, unit.result)
 
 
-def unit_of(callee: Callee, arguments: tuple[Value, ...]) -> units.Unit:
-    """The unit of a kernel for arguments of these types."""
+def unit_of(callee: Callee, arguments: tuple[Value, ...], soon: bool = False) -> units.Unit:
+    """The unit of a kernel for arguments of these types; `soon`: built without optimising, if it is not there yet."""
     key = (callee, tuple(passing.type_of(argument) for argument in arguments))
     with units.writing:
         if key not in units.known:
             units.known[key] = None
             try:
-                program = Program()
+                program = Program(soon=soon)
                 type_, result, _ = program.define(callee, arguments, units.ENTRY, "")
                 needs = tuple(program.units.values())
                 made = units.Unit(program.module.text(), type_, result, needs, callee.python.__name__)
-                units.known[key] = made.begin()
+                units.known[key] = units.one(made).begin(soon)
             finally:
                 if units.known[key] is None:
                     del units.known[key]

@@ -15,8 +15,6 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import nnls
-from scipy.spatial import ConvexHull, QhullError, cKDTree
 
 from stickslip.scenes.bodies import Body
 from stickslip.scenes.scene import Scene
@@ -132,6 +130,8 @@ def _neighbours(placed: dict[int, list[_Placed]]) -> list[tuple[int, int]]:
             max(float(np.linalg.norm(piece.middle - middle)) + piece.bound for piece in placed[a])
             for a, middle in zip(small, middles, strict=True)
         ]
+        from scipy.spatial import cKDTree
+
         tree = cKDTree(middles)
         for i, a in enumerate(small):  # the larger one of two bodies finds the other within twice its own size
             near = tree.query_ball_point(middles[i], 2.0 * reach[i])
@@ -181,6 +181,9 @@ def _distance_of_origin(points: np.ndarray, dim: int) -> float:
     size = float(np.linalg.norm(points, axis=1).max())
     if size == 0.0:  # two balls with one centre
         return 0.0
+    from scipy.optimize import nnls  # takes 0.15 s to load, and most runs do without
+    from scipy.spatial import ConvexHull, QhullError
+
     weight = 1e3 * size  # of the row that makes the shares add up to one
     shares, _ = nnls(np.vstack([points.T, np.full(len(points), weight)]), np.array([0.0, 0.0, 0.0, weight]))
     distance = float(np.linalg.norm(shares @ points / shares.sum()))

@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import nnls
 
 from stickslip.contact.pyramid import LARGEST as LARGEST_LCP
 from stickslip.contact.pyramid import directions
@@ -126,6 +125,8 @@ def may_grow(island: SmallIsland) -> np.ndarray | None:
     scale = float(np.abs(island.q).max(initial=0.0))
     if n == 0 or scale == 0.0:
         return None
+    from scipy.optimize import nnls  # takes 0.15 s to load, and most runs do without
+
     try:
         x, missing = nnls(np.vstack([island.W @ B, island.q @ B / scale]), np.append(np.zeros(len(island.q)), -1.0))
     except RuntimeError:  # its iterations are limited
