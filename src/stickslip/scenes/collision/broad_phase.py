@@ -47,7 +47,7 @@ def may_meet(bodies: Bodies, geoms: Geoms, ignore: np.ndarray, slop: float, i: i
             square += (geoms.world[i, k] - geoms.world[j, k]) ** 2
         if square > reach * reach:
             return False
-    return ignore.shape[0] == 0 or not excluded(a, b, bodies.kind.shape[0], ignore)
+    return ignore.shape[0] == 0 or not excluded(geoms.owner[i], geoms.owner[j], bodies.kind.shape[0], ignore)
 
 
 @kernel
