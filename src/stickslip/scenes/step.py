@@ -128,6 +128,18 @@ def sort_islands(problems: Problems, n: int, joints: Any, n_rows: int, count: in
     for k in range(count + 1):
         begins[k] = 0
         row_begins[k] = 0
+    if count == 1:  # of a robot, most often
+        for i in range(n):
+            order[i] = i
+        begins[1] = n
+        if joints is not None:
+            m = 0
+            for s in range(joints.row.used.shape[0] if n_rows > 0 else 0):
+                if joints.row.used[s]:
+                    rows[m] = s
+                    m += 1
+            row_begins[1] = m
+        return
     for i in range(n):
         begins[active.island[i] + 1] += 1
     for k in range(count):
