@@ -33,13 +33,15 @@ def turn_as_one(engine: SceneEngine, t0: float) -> None:
     """Set the starts of bodies that touch one another and turn as one to where their first midpoint belongs to it."""
     bodies, options = engine.bodies, engine.options
     time = (1.0 - options.theta) * options.dt
-    turning = np.any(bodies.vel[:, 3:] != 0.0, axis=1) & (bodies.kind != layout.STATIC)
+    turning = np.any(bodies.vel[:, 3:] != 0.0, axis=1) & (bodies.kind > layout.STATIC)
     if time == 0.0 or not options.predictive or np.sum(turning) < 2:
         return
     contacts = engine.contacts[0][: points_at_rest(engine, t0)]
     near = contacts.gap <= NEAR * np.maximum(bodies.radius[contacts.a], bodies.radius[contacts.b])
     touching = {(int(a), int(b)) for a, b in zip(contacts.a[near], contacts.b[near], strict=True)}
-    joined = {(joint.a, joint.b) for joint in engine.scene.joints}
+    holder = np.arange(len(bodies)) if engine.fused is None else engine.fused.holder
+    ends = [(int(holder[joint.a]), int(holder[joint.b])) for joint in engine.scene.joints]
+    joined = {(a, b) for a, b in ends if a != b}
     group = np.arange(len(turning))
     held: set[int] = set()  # by contacts
     rigid: set[int] = set(np.flatnonzero(turning & (bodies.kind == layout.DRIVEN)).tolist())  # joined, or driven
@@ -55,6 +57,7 @@ def turn_as_one(engine: SceneEngine, t0: float) -> None:
         index = np.flatnonzero(group == number)
         if len(rigid.intersection(index.tolist())) > 1:  # one alone contradicts nothing
             _turn(engine, index, tied, time)
+    engine.carry()
 
 
 def _move_as_one(bodies: layout.Bodies, a: int, b: int) -> bool:

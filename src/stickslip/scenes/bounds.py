@@ -61,7 +61,7 @@ class SceneBounds:
     @cached_property
     def start(self) -> tuple[float, float, float]:
         """Energy that bodies bring along [J], sqrt(f . M^-1 f / 2) of the forces on them, size of the scene [m]."""
-        bodies, i = tables.body_table(self.engine.scene), self.moving
+        bodies, i = tables.body_table(self.engine.scene, self.engine.fused), self.moving
         bodies.alive[:] = True
         g = self.engine.options.gravity
         kinetic, _ = step.energies(bodies, self.engine.springs, g)
@@ -128,12 +128,12 @@ class SceneBounds:
         """The fastest body and its velocity, in words."""
         size = np.where(self.engine.bodies.alive[:, None], np.nan_to_num(np.abs(velocity), nan=math.inf), 0.0)
         i, k = np.unravel_index(int(np.argmax(size)), size.shape)
-        name, unit = self.engine.scene.bodies[i].name, "m/s" if k < 3 else "rad/s"
+        name, unit = self.engine.body_name(i), "m/s" if k < 3 else "rad/s"
         return f"a velocity of {size[i, k]:.2g} {unit} of {name!r}"
 
     def _way(self, elapsed: float) -> float:
         """How far velocities, gravity and constant forces of the start can take a body [m]."""
-        bodies, i = tables.body_table(self.engine.scene), self.moving
+        bodies, i = tables.body_table(self.engine.scene, self.engine.fused), self.moving
         pull = np.linalg.norm(self.engine.options.gravity)
         force = np.linalg.norm(bodies.wrench[i, :3], axis=1) / bodies.mass[i]
         speed = np.linalg.norm(bodies.vel[:, :3], axis=1).max(initial=0.0)

@@ -29,6 +29,7 @@ from stickslip.scenes.bounds import SceneBounds
 from stickslip.scenes.checks import called, motion_at, turning, vector
 from stickslip.scenes.collision.narrow_phase import store_pairs
 from stickslip.scenes.collision.pairs import link_pairs
+from stickslip.scenes.fusing import carry_members, fusion, gather
 from stickslip.scenes.islands.island import (
     GRAINS,
     SHARPER,
@@ -143,9 +144,11 @@ class SceneEngine(Engine):
     ) -> None:
         materials, material_of, curves = tables.material_tables(scene)
         self.scene, self.materials, self.threads, self.go_on = scene, materials, threads, go_on
-        self.bodies = tables.body_table(scene)
-        self.geoms, self.shapes = tables.geom_tables(scene, material_of)
-        self.joints, self.springs = tables.joint_table(scene, implicit), tables.spring_table(scene)
+        self.fused = fusion(scene)
+        self.fused_table: Any = None if self.fused is None else self.fused.table()
+        self.bodies = tables.body_table(scene, self.fused)
+        self.geoms, self.shapes = tables.geom_tables(scene, material_of, self.fused)
+        self.joints, self.springs = tables.joint_table(scene, implicit, self.fused), tables.spring_table(scene)
         start = 0.1 * tol if tol <= EXACT_BELOW else tol
         self.options = layout.Options(
             scene.dim,
@@ -166,12 +169,13 @@ class SceneEngine(Engine):
             np.zeros(0) if law else None,
             np.zeros(0) if any(material.resists for material in materials_of(scene)) else None,
         )
-        n = len(scene.bodies)
+        n = len(self.bodies)
         keys = sorted(min(i, j) * n + max(i, j) for i, j in scene.ignored)
         self.ignore = np.array(keys, np.int64)
         self.channels = np.array([body.number for body in scene.bodies if body.kind != "static"], np.int64)
         self.channel = np.full(n, -1, np.int64)
         self.channel[self.channels] = np.arange(len(self.channels))
+        gather(self, self.bodies)
         self.driven = [body for body in scene.bodies if body.kind == "driven"]
         self.called = [force for force in scene.forces if callable(force.force) or callable(force.torque)]
         self.wrench, self.pushes = np.zeros((n, 6)), np.zeros((n, 6))
@@ -324,7 +328,7 @@ class SceneEngine(Engine):
 
     def step_energy(self, state: SceneState) -> float:
         """Kinetic energy that gravity and constant forces give to the bodies in a step from rest [J]."""
-        bodies = tables.body_table(self.scene)
+        bodies = tables.body_table(self.scene, self.fused)
         i = np.flatnonzero(bodies.kind == layout.MOVING)
         mass = bodies.mass[i, None]
         change = state.dt * (self.options.gravity + bodies.wrench[i, :3] / mass)
@@ -367,7 +371,10 @@ class SceneEngine(Engine):
         block.n_events = before + len(found)
 
     def world(self) -> World:
-        return World(self.bodies, self.geoms, self.materials, self.shapes, self.joints, self.springs, self.options)
+        return World(
+            self.bodies, self.geoms, self.materials, self.shapes, self.joints, self.springs, self.options,
+            self.fused_table,
+        )  # fmt: skip
 
     def search(self) -> Search:
         return Search(self.narrow, self.ignore, self.candidates)
@@ -855,7 +862,7 @@ class SceneEngine(Engine):
             "row_begins": self.row_begins, "residuals": self.residuals, "effort": self.effort, "rows": self.rows,
             "joints": self.joints, "wrench": self.wrench, "pushes": self.pushes, "counts": self.counts,
             "parent": self.parent, "label": self.label, "head": self.head, "book": self.book[:5],
-            "by_hand": self.by_hand,
+            "by_hand": self.by_hand, "fused": self.fused_table,
         }  # fmt: skip
         for name, table in tables.items():
             yield from arrays_in(name, table)
@@ -877,11 +884,29 @@ class SceneEngine(Engine):
             bodies.vel[i[:, None], np.array([0, 1, 5])] = u.reshape(-1, 3)
         else:
             bodies.pose[i], bodies.vel[i] = q.reshape(-1, 7), u.reshape(-1, 6)
+        gather(self, bodies)
         middle = max(t, self.t0 + self.options.dt) - 0.5 * self.options.dt  # of the step before, at t0 of the first one
         bodies.alive[:] = (bodies.life[:, 0] <= middle) & (middle < bodies.life[:, 1])
         kinetic, potential = step.energies(bodies, self.springs, self.options.gravity)
         rotors = 0.0 if self.joints is None else rotor_energy(self.joints, bodies)
         return kinetic + rotors, potential
+
+    def carry(self) -> None:
+        """Put the members of composites where these are."""
+        if self.fused_table is not None:
+            carry_members(self.fused_table, self.bodies)
+
+    def body_name(self, row: Any) -> str:
+        """Name of a body, or of the first member of a composite."""
+        number = int(row) if self.fused is None else self.fused.first.get(int(row), int(row))
+        return self.scene.bodies[number].name
+
+    def joint_number(self, row: int) -> int:
+        """Number in the scene of the joint with this place in the table; springs follow behind the joints."""
+        if self.fused is None:
+            return row
+        kept = self.fused.kept
+        return kept[row] if row < len(kept) else row - len(kept) + len(self.scene.joints)
 
     def state(self) -> tuple[np.ndarray, np.ndarray]:
         """q and u as they are recorded."""

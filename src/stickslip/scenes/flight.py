@@ -9,7 +9,8 @@ import numpy as np
 
 from stickslip.jit import kernel
 from stickslip.projections import worse
-from stickslip.scenes.layout import DRIVEN, MOVING, Bodies, Geoms, Options
+from stickslip.scenes.fusing import add_member_wrenches
+from stickslip.scenes.layout import CARRIED, DRIVEN, MOVING, Bodies, Geoms, Options
 from stickslip.scenes.rotation import advance, compose, free_rotation, rotate, world_matrix
 
 
@@ -53,6 +54,10 @@ def to_midpoint(bodies: Bodies, options: Options, t: float, wrench: np.ndarray) 
     for i in range(bodies.kind.shape[0]):
         bodies.alive[i] = bodies.life[i, 0] <= t + 0.5 * dt < bodies.life[i, 1]
         bodies.struck[i] = False
+        if bodies.kind[i] == CARRIED:
+            for k in range(6):
+                wrench[i, k] = bodies.wrench[i, k]
+            continue
         if bodies.kind[i] > 0 and bodies.alive[i]:
             advance(bodies.pose[i], bodies.vel[i], (1.0 - theta) * dt, bodies.mid[i])
         else:
@@ -99,7 +104,7 @@ def given_body(bodies: Bodies, dt: float, i: int, given: np.ndarray) -> None:
 
 @kernel(apart=True)
 def free_motion(
-    bodies: Bodies, springs: Any, options: Options, t: float, driven: Any, step: int, wrench: np.ndarray
+    bodies: Bodies, springs: Any, options: Options, t: float, driven: Any, step: int, wrench: np.ndarray, fused: Any
 ) -> float:
     """Midpoint poses, free end velocities, and what an impulse meets; returns the worst residual of a rotation.
 
@@ -109,8 +114,12 @@ def free_motion(
     if springs is not None:
         if not options.implicit:
             spring_wrenches(springs, bodies, wrench)
+    if fused is not None:
+        add_member_wrenches(fused, bodies, wrench)
     worst, d = 0.0, 0
     for i in range(bodies.kind.shape[0]):
+        if bodies.kind[i] == CARRIED:
+            continue
         if bodies.kind[i] == MOVING and bodies.alive[i]:
             missing = free_body(bodies, options, i, wrench[i])
             worst = worse(worst, missing)

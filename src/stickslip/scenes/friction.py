@@ -84,7 +84,7 @@ class SlidingSceneEngine(SceneEngine):
     def _materials(self, contacts: Any, i: int) -> tuple[Any, Any]:
         """Frictions of the two bodies of active contact i, or that of their pair."""
         c = int(self.active.contact[i])
-        a, b = (self.scene.bodies[int(body)] for body in (contacts.a[c], contacts.b[c]))
+        a, b = (self.scene.bodies[int(body)] for body in self.geoms.owner[contacts.pair[c]])
         pair = self.scene.pair_laws.get(_key(a, b), Material()).friction
         return (a.material.friction, b.material.friction) if pair is None else (pair, pair)
 

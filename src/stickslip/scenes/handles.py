@@ -10,10 +10,12 @@ import numpy as np
 from stickslip.checks import unknown_name
 from stickslip.scenes.bodies import Body, angular_momenta
 from stickslip.scenes.checks import number, turning, vector
+from stickslip.scenes.fusing import arm_of, balance
 from stickslip.scenes.islands.joint_rows import (
     DAMPING,
     EFFORT,
     MOTOR,
+    NUMBERS,
     SPEED,
     STIFFNESS,
     TARGET,
@@ -117,14 +119,25 @@ class BodyHandle:
 class JointHandle:
     """A joint at the present of a simulator; what is set holds from the next step on, until it is set anew."""
 
-    __slots__ = ("_engine", "_joint", "_k", "_numbers", "name")  # so that a misspelt name that is set is refused
+    __slots__ = (
+        "_engine",
+        "_joint",
+        "_k",
+        "_number",
+        "_numbers",
+        "name",
+    )  # so that a misspelt name that is set is refused
 
     def __init__(self, engine: SceneEngine, k: int) -> None:
-        self._engine, self._k = engine, k
         self._joint: Joint = engine.scene.joints[k]
         self.name = self._joint.name
-        assert engine.joints is not None
-        self._numbers = engine.joints.link.numbers[k]
+        kept = range(len(engine.scene.joints)) if engine.fused is None else engine.fused.kept
+        self._number, self._engine = k, engine
+        self._k = kept.index(k) if k in kept else -1  # a joint inside a composite has no rows
+        self._numbers = np.zeros(NUMBERS)
+        if self._k >= 0:
+            assert engine.joints is not None
+            self._numbers = engine.joints.link.numbers[self._k]
 
     @property
     def coordinate(self) -> float:
@@ -200,7 +213,7 @@ class JointHandle:
         A, B = self._frames()
         bodies, g = self._engine.bodies, self._engine.options.gravity
         axis, force, moment = _axis(A), np.zeros(3), np.zeros(3)
-        for i in hanging(self._engine.scene, self._k):
+        for i in hanging(self._engine.scene, self._number):
             if bodies.inv_mass[i] > 0.0:
                 weight = g / bodies.inv_mass[i]
                 force += weight
@@ -218,13 +231,18 @@ class JointHandle:
 
         Limits, motors and friction are part of it.
         """
+        if self._k < 0:
+            return balance(self._engine, self._number)
         assert self._engine.joints is not None
         first = self._k * ROWS_PER_JOINT
         rows = self._engine.joints.row[first : first + ROWS_PER_JOINT]
         impulse = np.where(rows.used, rows.impulse, 0.0) / self._engine.options.dt
-        return impulse @ rows.direction[:, :3], impulse @ rows.direction[:, 6:9]
+        force, torque = impulse @ rows.direction[:, :3], impulse @ rows.direction[:, 6:9]
+        return force, torque - np.cross(arm_of(self._engine, self._joint.b), force)
 
     def _impulses(self) -> np.ndarray:
+        if self._k < 0:
+            return np.zeros(ROWS_PER_JOINT)
         assert self._engine.joints is not None
         first = self._k * ROWS_PER_JOINT
         rows = self._engine.joints.row[first : first + ROWS_PER_JOINT]

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 STATIC, DRIVEN, MOVING = 0, 1, 2
+CARRIED = -1
+"""A body that is part of a composite, which moves in its place (`fusing`)."""
 SPHERE, CAPSULE, HULL, POLYGON, PLANE, FIELD, SMOOTH = range(7)
 """Kinds of geometry; PLANE is a half-space or half-plane, FIELD a height field, SMOOTH a curved form.
 
@@ -27,7 +29,7 @@ ROWS_PER_JOINT = 10
 
 BODY = np.dtype(
     [
-        ("kind", np.int64),  # (n,) STATIC, DRIVEN, MOVING
+        ("kind", np.int64),  # (n,) STATIC, DRIVEN, MOVING, CARRIED
         ("life", float, (2,)),  # (n, 2) times of appearing and vanishing [s]
         ("alive", np.bool_),  # (n,) bool, in this step
         ("mass", float),  # (n,) [kg]; inf for static and driven bodies
@@ -55,14 +57,15 @@ BODY = np.dtype(
     ],
     align=True,
 )
-"""n bodies; number 0 is the world."""
+"""n bodies; number 0 is the world.  Composites (`fusing`) stand behind the bodies of the scene."""
 Bodies = Any
 
 GEOM = np.dtype(
     [
         ("kind", np.int64),
-        ("body", np.int64),
-        ("local", float, (7,)),  # (g, 7) pose in the body
+        ("body", np.int64),  # that moves it
+        ("owner", np.int64),  # of the scene: where the body is a composite, one of its members
+        ("local", float, (7,)),  # (g, 7) pose in the body that moves it
         ("extent", float, (4,)),  # (g, 4): radius, half length of a capsule; spacings of a field; 1 in the plane
         ("table", np.int64, (6,)),  # (g, 6) ranges in the tables of hulls or polygons
         ("bound", float),  # (g,) radius of a sphere about the geometry's origin; inf for planes and fields

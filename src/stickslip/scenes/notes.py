@@ -33,7 +33,7 @@ def largest_speed(active: Active, n: int) -> float:
 
 
 @kernel
-def note_gaps(contacts: Contacts, points: int, diary: Diary) -> None:
+def note_gaps(contacts: Contacts, geoms: Geoms, points: int, diary: Diary) -> None:
     """Deepest penetration, smallest gap of each body, and which points carried an impulse; the impulses become zero."""
     book = diary.book
     for k in range(book.gap.shape[0]):
@@ -41,8 +41,8 @@ def note_gaps(contacts: Contacts, points: int, diary: Diary) -> None:
         book.gap[k] = np.inf
     for c in range(points):
         book.numbers[MAX_PENETRATION] = max(book.numbers[MAX_PENETRATION], -contacts.gap[c])
-        for body in (contacts.a[c], contacts.b[c]):
-            k = diary.channel[body]
+        for geom in (contacts.pair[c, 0], contacts.pair[c, 1]):
+            k = diary.channel[geoms.owner[geom]]
             if k >= 0:
                 book.gap[k] = min(book.gap[k], contacts.gap[c])
     for c in range(points):
@@ -94,7 +94,7 @@ def was_hit(contacts: Contacts, c: int) -> bool:
 
 
 @kernel
-def note_blows(contacts: Contacts, points: int, dim: int, diary: Diary, t_end: float) -> float:
+def note_blows(contacts: Contacts, geoms: Geoms, points: int, dim: int, diary: Diary, t_end: float) -> float:
     """Write down the impacts that were done one after the other; returns their work [J]."""
     work, book = 0.0, diary.book
     for c in range(points):
@@ -103,14 +103,15 @@ def note_blows(contacts: Contacts, points: int, dim: int, diary: Diary, t_end: f
             u = contacts.after[c]
             if book.counts[0] < book.events.shape[0]:
                 note_impact(book, contacts.prior[c], (u[0], u[1], u[2]), impulse, dim)
-            note_bodies(book, diary.channel, contacts.a[c], contacts.b[c], IMPACT, impulse, t_end)
+            a, b = geoms.owner[contacts.pair[c, 0]], geoms.owner[contacts.pair[c, 1]]
+            note_bodies(book, diary.channel, a, b, IMPACT, impulse, t_end)
             work += contacts.work[c]
     return work
 
 
 @kernel
 def note_contact(
-    bodies: Bodies, contacts: Contacts, active: Active, i: int, options: Options, diary: Diary,
+    bodies: Bodies, geoms: Geoms, contacts: Contacts, active: Active, i: int, options: Options, diary: Diary,
     noise: tuple[float, float], t_end: float,
 ) -> float:  # fmt: skip
     """Write down active contact i, which carries an impulse; returns the work it does.
@@ -136,7 +137,8 @@ def note_contact(
         state = SLIP if slip > 1e-8 * speed else STICK
         if math.sqrt(r[1] * r[1] + t2 * t2) < INSIDE * active.mu[i] * r[0]:  # the law says that it sticks
             book.numbers[CREEP_SPEED] = max(book.numbers[CREEP_SPEED], slip)
-    note_bodies(book, diary.channel, a, b, state, (r[0], tangential), t_end)
+    first, second = geoms.owner[contacts.pair[c, 0]], geoms.owner[contacts.pair[c, 1]]
+    note_bodies(book, diary.channel, first, second, state, (r[0], tangential), t_end)
     more = 0.0
     if resists(active, i):
         turned = contacts.turned[c]
@@ -173,17 +175,17 @@ def note_contacts(
     """
     g, work, numbers = options.gravity, 0.0, diary.book.numbers
     fall = options.dt * math.sqrt(g[0] ** 2 + g[1] ** 2 + g[2] ** 2)
-    note_gaps(contacts, counts[POINTS], diary)
+    note_gaps(contacts, geoms, counts[POINTS], diary)
     depth = deepest_turned(bodies, geoms, contacts, active, counts[ACTIVE], options.dt)
     numbers[MAX_PENETRATION] = max(numbers[MAX_PENETRATION], depth)
     speed_now = fall + largest_speed(active, counts[ACTIVE])
     noise = options.tol * max(speed_now, numbers[LAST_SPEED])
     numbers[LAST_SPEED], numbers[CREEP_SPEED] = speed_now, 0.0
     if options.blows is not None:
-        work += note_blows(contacts, counts[POINTS], options.dim, diary, t_end)
+        work += note_blows(contacts, geoms, counts[POINTS], options.dim, diary, t_end)
     for i in range(counts[ACTIVE]):
         if active.r[i, 0] > 0.0:
-            work += note_contact(bodies, contacts, active, i, options, diary, (fall, noise), t_end)
+            work += note_contact(bodies, geoms, contacts, active, i, options, diary, (fall, noise), t_end)
     numbers[CREEP] += options.dt * numbers[CREEP_SPEED]
     return work
 

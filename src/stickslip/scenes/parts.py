@@ -26,6 +26,18 @@ class World(NamedTuple):
     joints: Any
     springs: Any
     options: Options
+    fused: Any = None  # Fused, where fixed joints make one body of several
+
+
+class Fused(NamedTuple):
+    """Bodies that are parts of composites, see `fusing`."""
+
+    body: np.ndarray  # (f,) members
+    holder: np.ndarray  # (f,) the composite of each
+    local: np.ndarray  # (f, 7) its pose in the composite
+    turn: np.ndarray  # (f,) its angle less that of the composite, in the plane [rad]
+    before: np.ndarray  # (g, 6) velocities of the composites before the last step
+    number: np.ndarray  # (g,) the composites
 
 
 class Search(NamedTuple):

@@ -284,7 +284,7 @@ def ask_all(
     by_geometry = np.zeros(n_pairs, np.bool_)
     for c in range(chosen.shape[0]):
         if chosen[c]:
-            k = find_pair(pairs, candidates[c, 0] * geometries + candidates[c, 1])
+            k = find_pair(pairs, candidates[c, 0] * geometries + candidates[c, 1], n_pairs)
             if k >= 0:
                 by_geometry[k] = True
     for i in range(n):

@@ -68,6 +68,7 @@ def _contradiction(engine: SceneEngine, island: int) -> str:
     assert engine.joints is not None
     rows = engine.rows[engine.row_begins[island] : engine.row_begins[island + 1]]
     numbers = sorted({int(s) // ROWS_PER_JOINT for s in rows})
+    numbers = [engine.joint_number(k) for k in numbers]
     words = [_joint_in_words(engine, k) for k in numbers if k < len(engine.scene.joints)]
     more = f" and {len(words) - 4} more" if len(words) > 4 else ""
     return (
@@ -87,15 +88,16 @@ def _apart(engine: SceneEngine) -> str:
     assert engine.joints is not None
     link = engine.joints.link
     worst = int(np.argmax(link.error - link.limit))
+    name = _joint_in_words(engine, engine.joint_number(worst))
     return (
-        f"the joint {_joint_in_words(engine, worst)} has come apart by {link.error[worst]:.2g} m, more than "
+        f"the joint {name} has come apart by {link.error[worst]:.2g} m, more than "
         f"{link.limit[worst]:.2g} m; try a smaller dt"
     )
 
 
 def _names(engine: SceneEngine, numbers: list[int]) -> str:
     """Names of bodies, the first few of them."""
-    names = [repr(engine.scene.bodies[i].name) for i in numbers]
+    names = [repr(engine.body_name(i)) for i in numbers]
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return ", ".join(names[:NAMED]) + more
 

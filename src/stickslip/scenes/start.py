@@ -9,6 +9,7 @@ import numpy as np
 
 from stickslip.checks import real_array
 from stickslip.scenes import layout, step
+from stickslip.scenes.fusing import gather, misplaced
 from stickslip.scenes.rotation import advance
 from stickslip.trajectory import IMPACT_COLUMNS
 
@@ -32,6 +33,7 @@ def check_start(engine: SceneEngine, t0: float, overlap: str, tolerance: float) 
         raise ValueError(f"penetration_tol must not be negative [m], got {tolerance:g}.")
     if overlap != "keep":
         _apart(engine, t0, overlap, tolerance, engine.bodies.inv_mass, "at the start")
+        engine.carry()
 
 
 def appearances(engine: SceneEngine, t0: float) -> dict[int, np.ndarray]:
@@ -59,9 +61,10 @@ def check_appearing(engine: SceneEngine, t: float, fresh: np.ndarray, overlap: s
     aside = _aside(engine)
     mobility = np.zeros(len(engine.bodies.kind))
     mobility[fresh] = engine.bodies.inv_mass[fresh]
-    names = ", ".join(repr(engine.scene.bodies[i].name) for i in fresh[:4]) + (", ..." if len(fresh) > 4 else "")
+    names = ", ".join(repr(engine.body_name(i)) for i in fresh[:4]) + (", ..." if len(fresh) > 4 else "")
     _apart(aside, t, overlap, tolerance, mobility, f"where {names} appear{'s' if len(fresh) == 1 else ''}")
     engine.bodies.pose[fresh] = aside.bodies.pose[fresh]
+    engine.carry()
 
 
 def _aside(engine: SceneEngine) -> SceneEngine:
@@ -126,6 +129,7 @@ def hold_at_first_contact(engine: SceneEngine, t0: float) -> None:
     if np.any(held):
         _place(bodies, start, velocity, np.where(held, time - whole, 0.0))
         bodies.angle += np.where(held, time - whole, 0.0) * velocity[:, 5]
+    engine.carry()
 
 
 def consistent_velocities(engine: SceneEngine, t0: float) -> np.ndarray:
@@ -141,7 +145,7 @@ def consistent_velocities(engine: SceneEngine, t0: float) -> np.ndarray:
     none = np.zeros((0, len(IMPACT_COLUMNS) + 1))
     if engine.joints is None:
         return none
-    bodies, row, link = engine.bodies, engine.joints.row, engine.joints.link
+    bodies, row = engine.bodies, engine.joints.row
     points_at_rest(engine, t0)
     rows = np.flatnonzero(row.used & np.isinf(row.low) & np.isinf(row.high) & (row.soft == 0.0))
     J, moving = engine.joint_matrix(rows), bodies.kind == layout.MOVING
@@ -158,13 +162,15 @@ def consistent_velocities(engine: SceneEngine, t0: float) -> np.ndarray:
     scale = 1.0 / np.sqrt(np.diag(W))
     impulse = -scale * np.linalg.lstsq(scale[:, None] * W * scale, scale * apart, rcond=1e-12)[0]
     bodies.vel += np.einsum("r,rbi->bi", impulse, response)
+    engine.carry()
     found = []
     for j in np.unique(rows[np.abs(apart) > AGREES * parts] // layout.ROWS_PER_JOINT):
         own = rows // layout.ROWS_PER_JOINT == j
         along = row.direction[rows[own], :3]
         at_point = np.any(along != 0.0, axis=1)
         speed, push = np.linalg.norm(apart[own][at_point]), np.linalg.norm(impulse[own] @ along)
-        a, b = int(engine.channel[link.a[j]]), int(engine.channel[link.b[j]])
+        joint = engine.scene.joints[engine.joint_number(int(j))]
+        a, b = int(engine.channel[joint.a]), int(engine.channel[joint.b])
         first, second = (a, b) if a >= 0 else (b, -1)
         found.append([t0, first, -speed, 0.0, push, 0.0, 0.0, 0.0, second])
     return np.array(found)
@@ -197,6 +203,16 @@ def place(engine: SceneEngine, q: Any, u: Any, t0: float) -> None:
         rows = _rows(u, "u", scene.velocity_names, len(i))
         bodies.vel[i] = 0.0
         bodies.vel[i[:, None], np.array([0, 1, 5] if scene.dim == 2 else range(6))] = rows
+    gather(engine, bodies)
+    if q is not None:
+        for k, off, extent in misplaced(engine):
+            if off > OPEN_JOINT * max(extent, 1e-300):
+                joint = scene.joints[k]
+                a, b = scene.bodies[joint.a].name, scene.bodies[joint.b].name
+                raise ValueError(
+                    f"q must agree with the joints, got bodies {a!r} and {b!r} {off:.3g} m apart at their joint."
+                )
+        engine.carry()
     if q is not None and engine.joints is not None:
         link = engine.joints.link
         link.error[:] = 0.0
@@ -204,7 +220,7 @@ def place(engine: SceneEngine, q: Any, u: Any, t0: float) -> None:
         apart = link.error - OPEN_JOINT * np.maximum(link.extent, 1e-300)
         if np.any(apart > 0.0):
             j = int(np.argmax(apart))
-            a, b = (scene.bodies[number].name for number in (int(link.a[j]), int(link.b[j])))
+            a, b = (engine.body_name(number) for number in (link.a[j], link.b[j]))
             raise ValueError(
                 f"q must agree with the joints, got bodies {a!r} and {b!r} {link.error[j]:.3g} m apart at their joint."
             )
@@ -236,9 +252,11 @@ def _jointed(engine: SceneEngine) -> np.ndarray:
     """A number for each body, the same for bodies that joints connect."""
     group = np.arange(len(engine.bodies.kind))
     moving = engine.bodies.kind == layout.MOVING
+    holder = group.copy() if engine.fused is None else engine.fused.holder
     for joint in engine.scene.joints:
-        if moving[joint.a] and moving[joint.b]:
-            group[group == group[joint.b]] = group[joint.a]
+        a, b = holder[joint.a], holder[joint.b]
+        if moving[a] and moving[b]:
+            group[group == group[b]] = group[a]
     return group
 
 
@@ -287,7 +305,7 @@ def _points(engine: SceneEngine, t: float, options: layout.Options) -> int:
 
 def _report(engine: SceneEngine, c: int, tolerance: float, when: str) -> None:
     contacts, bodies = engine.contacts[0], engine.scene.bodies
-    first, second = int(contacts.a[c]), int(contacts.b[c])
+    first, second = (int(number) for number in engine.geoms.owner[contacts.pair[c]])
     a, b = bodies[first].name, bodies[second].name
     if any({joint.a, joint.b} == {first, second} for joint in engine.scene.joints):
         when += " (collide=False of their joint lets them)"

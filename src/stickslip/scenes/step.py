@@ -31,6 +31,7 @@ from stickslip.scenes.blows import impacts_in_sequence
 from stickslip.scenes.collision.broad_phase import candidate_pairs, stir
 from stickslip.scenes.collision.narrow_phase import contact_points, store_pairs
 from stickslip.scenes.flight import free_motion, place_geoms
+from stickslip.scenes.fusing import carry_members, note_before
 from stickslip.scenes.islands.expected import expect
 from stickslip.scenes.islands.free_bodies import MATRIX_CONTACTS, solve_free_bodies
 from stickslip.scenes.islands.island import GRAINS, SHARPER, end_velocities, island_scale, judge_island, solve_island
@@ -127,6 +128,18 @@ def sort_islands(problems: Problems, n: int, joints: Any, n_rows: int, count: in
     for k in range(count + 1):
         begins[k] = 0
         row_begins[k] = 0
+    if count == 1:  # of a robot, most often
+        for i in range(n):
+            order[i] = i
+        begins[1] = n
+        if joints is not None:
+            m = 0
+            for s in range(joints.row.used.shape[0] if n_rows > 0 else 0):
+                if joints.row.used[s]:
+                    rows[m] = s
+                    m += 1
+            row_begins[1] = m
+        return
     for i in range(n):
         begins[active.island[i] + 1] += 1
     for k in range(count):
@@ -181,7 +194,7 @@ def blow_by_blow(
     world: World, contacts: Contacts, points: int, counts: np.ndarray, active: Active, n: int
 ) -> int:  # fmt: skip
     """Do the impacts of a step one after the other, and write its active contacts anew; returns their number."""
-    bodies, geoms, materials, shapes, _, _, options = world
+    bodies, geoms, materials, shapes, _, _, options, _ = world
     vel = at_midpoint(bodies, options)
     n = activate(contacts, points, bodies, vel, geoms, materials, shapes.curves, options, active)
     left = impacts_in_sequence(bodies, contacts, active, n, geoms, materials, shapes.curves, options, vel)
@@ -197,9 +210,9 @@ def prepare(
 
     The last of the residuals, which no island needs, becomes that of the free rotations.
     """
-    bodies, geoms, materials, shapes, joints, springs, options = world
+    bodies, geoms, materials, shapes, joints, springs, options, fused = world
     counts, active = problems.counts, problems.active
-    problems.residuals[-1] = free_motion(bodies, springs, options, t, driven, step, problems.wrench)
+    problems.residuals[-1] = free_motion(bodies, springs, options, t, driven, step, problems.wrench, fused)
     if joints is not None:
         stiffen(joints, bodies, options.dim == 2, options.dt)
     place_geoms(bodies, geoms)
@@ -299,7 +312,7 @@ def part_bodies(
     world: World, search: Search, touching: Touching, problems: Problems, numbers: np.ndarray, hasty: bool
 ) -> None:
     """Push bodies apart that have sunk into one another; `hasty`: what `any_fast` says."""
-    bodies, geoms, _, shapes, joints, springs, options = world
+    bodies, geoms, _, shapes, joints, springs, options, _ = world
     counts, shift = problems.counts, np.zeros((bodies.kind.shape[0], 6))
     if parting_shifts(
         bodies, geoms, shapes, search.room, search.ignore, search.candidates, counts[CANDIDATES], touching.contacts,
@@ -347,6 +360,8 @@ def finish(
         numbers[MAX_RESIDUAL] = max(numbers[MAX_RESIDUAL], missing)
     part = options.sink > 0.0 and counts[POINTS] > 0
     hasty = part and any_fast(bodies, options.dt, options.sink)
+    if world.fused is not None:
+        note_before(world.fused, bodies)
     finite = take_velocities(bodies, options)
     if counts[POINTS] > 0 or counts[PAIRS_OLD] > 0:
         store_pairs(touching.pairs, counts[COUNTS])
@@ -564,8 +579,8 @@ def begin_step(
     return DONE
 
 
-@entry
-def march(
+@kernel
+def do_steps(
     world: World, search: Search, first: Touching, second: Touching, problems: Problems, diary: Diary, span: Span,
     records: Records,
 ) -> tuple[int, int, int]:  # fmt: skip
@@ -611,8 +626,22 @@ def march(
                 book.numbers[FAILED_STEPS] += 1
             return NOT_FINITE, done, written
         if (step + done) % span.every == 0:
+            if world.fused is not None:
+                carry_members(world.fused, world.bodies)
             record(world.bodies, world.springs, options, diary, written, records)
             if world.joints is not None:
                 records.energy[written, 0] += rotor_energy(world.joints, world.bodies)
             written += 1
     return DONE, done, written
+
+
+@entry
+def march(
+    world: World, search: Search, first: Touching, second: Touching, problems: Problems, diary: Diary, span: Span,
+    records: Records,
+) -> tuple[int, int, int]:  # fmt: skip
+    """`do_steps`, and the poses of bodies that composites carry."""
+    status, done, written = do_steps(world, search, first, second, problems, diary, span, records)
+    if world.fused is not None:
+        carry_members(world.fused, world.bodies)
+    return status, done, written

@@ -11,6 +11,7 @@ from stickslip.engine import EVENT_COLUMNS
 from stickslip.laws.friction import FrictionLaw
 from stickslip.scenes import layout
 from stickslip.scenes.bodies import Body, Material
+from stickslip.scenes.fusing import Fusion, body_radius
 from stickslip.scenes.islands.joint_rows import DAMPING, LENGTH, NUMBERS, SPRING, STIFFNESS
 from stickslip.scenes.joints import KINDS as JOINT_KINDS
 from stickslip.scenes.joints import Joint
@@ -27,8 +28,8 @@ LARGE = 4.0  # times the median radius: geometries beyond are kept out of the gr
 LEAST_ROOM = 256  # points that the narrow phase of a pair has room for: a hull on a height field may touch it in many
 
 
-def body_table(scene: Scene) -> layout.Bodies:
-    """The bodies at the start."""
+def body_table(scene: Scene, fused: Fusion | None = None) -> layout.Bodies:
+    """The bodies at the start, those that are parts of composites marked, and the composites behind them."""
     n = len(scene.bodies)
     table = layout.records(
         layout.BODY,
@@ -42,7 +43,7 @@ def body_table(scene: Scene) -> layout.Bodies:
         angle=np.array([body.angle for body in scene.bodies]),
         vel=np.array([[*body.velocity, *body.angular_velocity] for body in scene.bodies]),
         inv_mass=np.array([1.0 / body.mass for body in scene.bodies]),
-        radius=np.array([_radius(body) for body in scene.bodies]),
+        radius=np.array([body_radius(body) for body in scene.bodies]),
     )
     for i, body in enumerate(scene.bodies):
         if body.kind == "moving":
@@ -57,31 +58,47 @@ def body_table(scene: Scene) -> layout.Bodies:
             if isinstance(value, np.ndarray):
                 begin = first + (planar if len(value) == 1 else 0)
                 table.wrench[force.body, begin : begin + len(value)] += value
+    return table if fused is None else _with_composites(scene, table, fused)
+
+
+def _with_composites(scene: Scene, members: layout.Bodies, fused: Fusion) -> layout.Bodies:
+    """The table with the composites behind the bodies of the scene."""
+    n = len(members)
+    table = layout.records(layout.BODY, n + len(fused.composites))
+    table[:n] = members
+    for composite in fused.composites:
+        i, first, row = list(composite.members), scene.bodies[composite.members[0]], table[composite.number]
+        table.kind[i], table.kind[composite.number] = layout.CARRIED, layout.MOVING
+        row.life, row.mass, row.inv_mass, row.angle = first.life, composite.mass, 1.0 / composite.mass, first.angle
+        row.inertia, row.pose, row.vel = composite.inertia.ravel(), composite.pose, composite.vel
+        row.isotropic = _is_isotropic(composite.inertia, scene.dim)
+        row.radius = max(
+            float(np.linalg.norm(local[:3])) + body_radius(scene.bodies[k])
+            for k, local in zip(i, composite.local, strict=True)
+        )
+        if scene.dim == 2:
+            row.inv_inertia[8] = 1.0 / composite.inertia[2, 2]
+        else:
+            row.inv_inertia = np.linalg.inv(composite.inertia).ravel()
     return table
 
 
 def _isotropic(body: Body) -> bool:
-    if body.dim == 2 or body.kind != "moving":
-        return True
-    j = body.inertia[2, 2]
-    return bool(np.abs(body.inertia - j * np.eye(3)).max() <= 1e-15 * j)
+    return body.kind != "moving" or _is_isotropic(body.inertia, body.dim)
+
+
+def _is_isotropic(inertia: np.ndarray, dim: int) -> bool:
+    j = inertia[2, 2]
+    return dim == 2 or bool(np.abs(inertia - j * np.eye(3)).max() <= 1e-15 * j)
 
 
 def _pieces(body: Body) -> list[Piece]:
     return [] if body.shape is None else body.shape.pieces(body.dim)
 
 
-def _radius(body: Body) -> float:
-    if body.kind == "static":
-        return 0.0
-    radii = [float(np.linalg.norm(p.offset - body.centre)) + p.bound for p in _pieces(body)]
-    radius = max(radii, default=0.0)
-    return radius if math.isfinite(radius) else 0.0
-
-
 def slop_of(scene: Scene) -> float:
     """Gaps that count as closed [m]."""
-    sizes = [_radius(body) for body in scene.bodies if body.kind == "moving"]
+    sizes = [body_radius(body) for body in scene.bodies if body.kind == "moving"]
     return SLOP * min([1.0, *(size for size in sizes if size > 0.0)])
 
 
@@ -151,7 +168,7 @@ def _box(piece: Piece) -> np.ndarray:
     return np.asarray(np.abs(piece.mesh.vertices).max(axis=0))
 
 
-def geom_tables(scene: Scene, materials: list[int]) -> tuple[layout.Geoms, layout.Shapes]:
+def geom_tables(scene: Scene, materials: list[int], fused: Fusion | None = None) -> tuple[layout.Geoms, layout.Shapes]:
     """Geometries, and their shapes: meshes of hulls and polygons, heights of fields."""
     meshes, heights = _Meshes(), [np.zeros(0)]
     rows: list[tuple[int, int, np.ndarray, tuple[float, ...], list[int], float, np.ndarray]] = []
@@ -172,6 +189,8 @@ def geom_tables(scene: Scene, materials: list[int]) -> tuple[layout.Geoms, layou
         for piece, table in shared[id(body.shape)]:
             size: tuple[float, ...] = (*piece.size, float(scene.dim == 2), 0.0)
             pose = np.array([*(piece.offset - body.centre), *piece.turn])
+            if fused is not None and fused.holder[body.number] != body.number:
+                pose = fused.in_holder(body.number, pose)
             pieces.append(piece)
             rows.append((KINDS.index(piece.kind), body.number, pose, size, table, piece.bound, _box(piece)))
     n = len(rows)
@@ -182,7 +201,8 @@ def geom_tables(scene: Scene, materials: list[int]) -> tuple[layout.Geoms, layou
         layout.GEOM,
         n,
         kind=np.array([row[0] for row in rows], np.int64),
-        body=np.array([row[1] for row in rows], np.int64),
+        body=_movers(fused, [row[1] for row in rows]),
+        owner=np.array([row[1] for row in rows], np.int64),
         local=np.array([row[2] for row in rows]).reshape(n, 7),
         extent=np.array([row[3] for row in rows]).reshape(n, 4),
         table=np.array([row[4] for row in rows], np.int64).reshape(n, 6),
@@ -273,16 +293,20 @@ def _joint_frame(scene: Scene, joint: Joint) -> np.ndarray:
     return turn
 
 
-def joint_table(scene: Scene, implicit: bool) -> layout.Joints | None:
-    """The joints with room for their rows, springs that are `implicit` after them; None where there are none."""
+def joint_table(scene: Scene, implicit: bool, fused: Fusion | None = None) -> layout.Joints | None:
+    """The joints with room for their rows, springs that are `implicit` after them; None where there are none.
+
+    Fixed joints inside composites have none.
+    """
     springs = [s for s in scene.springs if s.stiffness + s.damping > 0.0] if implicit else []
-    if not scene.joints and not springs:
+    joints = scene.joints if fused is None else [scene.joints[k] for k in fused.kept]
+    if not joints and not springs:
         return None
-    n = len(scene.joints) + len(springs)
-    pairs = [(joint.a, joint.b) for joint in scene.joints] + [(spring.a, spring.b) for spring in springs]
+    n = len(joints) + len(springs)
+    pairs = [(joint.a, joint.b) for joint in joints] + [(spring.a, spring.b) for spring in springs]
     frames = np.zeros((2, n, 7))
     data = np.zeros((n, NUMBERS))
-    for k, joint in enumerate(scene.joints):
+    for k, joint in enumerate(joints):
         turn = _joint_frame(scene, joint)
         for side, (number, point) in enumerate(((joint.a, joint.at_a), (joint.b, joint.at_b))):
             body = scene.bodies[number]
@@ -291,23 +315,35 @@ def joint_table(scene: Scene, implicit: bool) -> layout.Joints | None:
             frames[side, k, 3:] = quaternion_product(back, turn)
         data[k] = joint_numbers(joint)
     frames[:, :, 3] += np.all(frames[:, :, 3:] == 0.0, axis=2)  # springs have points, and no axes
-    for k, spring in enumerate(springs, len(scene.joints)):
+    for k, spring in enumerate(springs, len(joints)):
         for side, (number, point) in enumerate(((spring.a, spring.at_a), (spring.b, spring.at_b))):
             frames[side, k, :3] = _in_body(scene.bodies[number], point)
         data[k, [LENGTH, STIFFNESS, DAMPING]] = spring.length, spring.stiffness, spring.damping
+    extents = [_extent(scene, pair, frames[:, k, :3]) for k, pair in enumerate(pairs)]
+    if fused is not None:
+        for k, pair in enumerate(pairs):
+            for side, number in enumerate(pair):
+                if fused.holder[number] != number:
+                    frames[side, k] = fused.in_holder(number, frames[side, k])
     link = layout.records(
         layout.LINK,
         n,
-        kind=[*(JOINT_KINDS.index(joint.kind) for joint in scene.joints), *(SPRING for _ in springs)],
-        a=[a for a, _ in pairs],
-        b=[b for _, b in pairs],
+        kind=[*(JOINT_KINDS.index(joint.kind) for joint in joints), *(SPRING for _ in springs)],
+        a=_movers(fused, [a for a, _ in pairs]),
+        b=_movers(fused, [b for _, b in pairs]),
         frame_a=frames[0],
         frame_b=frames[1],
         numbers=data,
-        extent=[_extent(scene, pair, frames[:, k, :3]) for k, pair in enumerate(pairs)],
+        extent=extents,
         limit=np.inf,
     )
     return layout.Joints(link, layout.records(layout.ROW, n * layout.ROWS_PER_JOINT))
+
+
+def _movers(fused: Fusion | None, numbers: list[int]) -> np.ndarray:
+    """Rows of the table of bodies that move the bodies with these numbers."""
+    found = np.array(numbers, np.int64)
+    return found if fused is None else fused.holder[found]
 
 
 def joint_numbers(joint: Joint) -> np.ndarray:
@@ -324,7 +360,7 @@ def joint_numbers(joint: Joint) -> np.ndarray:
 def _extent(scene: Scene, pair: tuple[int, int], points: np.ndarray) -> float:
     """How far the larger of two bodies reaches from its centre of mass [m], its joint's point included."""
     sides = [(scene.bodies[number], point) for number, point in zip(pair, points, strict=True)]
-    reaches = [max(_radius(body), float(np.linalg.norm(point))) for body, point in sides if body.kind != "static"]
+    reaches = [max(body_radius(body), float(np.linalg.norm(point))) for body, point in sides if body.kind != "static"]
     return max(reaches, default=0.0)
 
 

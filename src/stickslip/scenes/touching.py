@@ -24,7 +24,7 @@ class ContactLog:
     def take(self, engine: SceneEngine, state: SceneState) -> None:
         """Keep those of the step that has just ended; a step that is done again after Ctrl-C replaces its rows."""
         self.contacts[state.t] = contact_columns(engine, True)
-        if engine.joints is not None:
+        if engine.scene.joints or engine.joints is not None:
             self.reactions[state.t] = reaction_columns(engine)
 
     def tables(self) -> tuple[ContactTable, ReactionTable | None]:
@@ -56,6 +56,7 @@ def contact_columns(engine: SceneEngine, begun: bool) -> dict[str, np.ndarray]:
     active = active[(active.r[:, 0] > 0.0) | hit]
     found, bodies, dim = contacts[active.contact], engine.bodies, engine.scene.dim
     names = np.array([body.name for body in engine.scene.bodies], dtype=str)
+    owner = engine.geoms.owner[found.pair]
     frame = active.frame.reshape(-1, 3, 3)
     r = active.r.copy()
     if dim == 2:
@@ -82,8 +83,8 @@ def contact_columns(engine: SceneEngine, begun: bool) -> dict[str, np.ndarray]:
     # Contact points are those of the midpoint.  `mid` may have gone on to the next one, where bodies are pushed apart.
     centre = bodies.pose[holder, :3] - engine.options.theta * engine.options.dt * bodies.vel[holder, :3]
     return {
-        "body": names[found.a],
-        "other": names[found.b],
+        "body": names[owner[:, 0]],
+        "other": names[owner[:, 1]],
         "point": np.asarray(centre + found.point),
         "normal": np.asarray(normal),
         "gap": np.asarray(found.gap, float),

@@ -47,7 +47,7 @@ def may_meet(bodies: Bodies, geoms: Geoms, ignore: np.ndarray, slop: float, i: i
             square += (geoms.world[i, k] - geoms.world[j, k]) ** 2
         if square > reach * reach:
             return False
-    return ignore.shape[0] == 0 or not excluded(a, b, bodies.kind.shape[0], ignore)
+    return ignore.shape[0] == 0 or not excluded(geoms.owner[i], geoms.owner[j], bodies.kind.shape[0], ignore)
 
 
 @kernel
@@ -74,7 +74,14 @@ def candidate_pairs(bodies: Bodies, geoms: Geoms, ignore: np.ndarray, slop: floa
     count = ZERO
     if n <= ALL_PAIRS:
         for i in range(n):
+            x, y, z = geoms.world[i, 0], geoms.world[i, 1], geoms.world[i, 2]
+            bound, travel = geoms.bound[i], bodies.travel[geoms.body[i]]
             for j in range(i + 1, n):
+                # as in `may_meet`, which most pairs need not be asked
+                reach = bound + geoms.bound[j] + travel + bodies.travel[geoms.body[j]] + 2.0 * slop
+                square = (x - geoms.world[j, 0]) ** 2 + (y - geoms.world[j, 1]) ** 2 + (z - geoms.world[j, 2]) ** 2
+                if square > reach * reach:
+                    continue
                 if may_meet(bodies, geoms, ignore, slop, i, j):
                     count = add_pair(geoms, i, j, pairs, count)
                     if count == FULL:

@@ -17,6 +17,7 @@ from stickslip.scenes.collision.round import add_point, nearest_of_segments
 from stickslip.scenes.layout import MAX_POINTS, ZERO, Hulls, Room
 from stickslip.scenes.rotation import rotate, rotate_back, to_world
 
+SURE = 1e-12  # of all lengths in a height: its rounding is less by far
 PREFERENCE = 1e-7  # of the size: separation by which an axis must be better to be taken instead of a preferred one
 ALIGNED = 0.995  # cosine of the angle between the common normal of two edges and the normal of a face taken instead
 CLIP = 1e-6  # of the size: corners that lie outside the reference face by less count as inside
@@ -131,11 +132,22 @@ def box_above(pose: np.ndarray, box: np.ndarray, plane: np.ndarray, margin: floa
 
 @kernel
 def shape_plane(hulls: Hulls, room: Room, table: np.ndarray, pose: np.ndarray, plane: np.ndarray, margin: float) -> int:
-    """The corners of a polyhedron or polygon near a half-space."""
+    """The corners of a polyhedron or polygon near a half-space.
+
+    Heights in the axes of the body tell which: the others are not placed.
+    """
     a, b, c = rotate(plane, 0.0, 0.0, 1.0)
     count = ZERO
+    p, q, r = rotate_back(pose, a, b, c)
+    height = a * (pose[0] - plane[0]) + b * (pose[1] - plane[1]) + c * (pose[2] - plane[2])
+    size = abs(margin)
+    for k in range(3):
+        size += abs(pose[k]) + abs(plane[k])
+    enough = margin + SURE * size - height
     for k in range(table[1]):
         v = hulls.vertices[table[0] + k]
+        if p * v[0] + q * v[1] + r * v[2] - SURE * (abs(v[0]) + abs(v[1]) + abs(v[2])) > enough:
+            continue
         x, y, z = to_world(pose, v[0], v[1], v[2])
         gap = a * (x - plane[0]) + b * (y - plane[1]) + c * (z - plane[2])
         if gap <= margin:

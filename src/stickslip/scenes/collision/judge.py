@@ -40,6 +40,7 @@ def judge_gaps(scene: Scene, trajectory: Trajectory | None = None, record: int =
     which is not convex, are left out.
     """
     from stickslip.scenes.engine import SceneEngine
+    from stickslip.scenes.fusing import gather
     from stickslip.scenes.start import points_at_rest
 
     if scene.dim != 3:
@@ -48,10 +49,12 @@ def judge_gaps(scene: Scene, trajectory: Trajectory | None = None, record: int =
     t = 0.0
     if trajectory is not None:
         engine.bodies.pose[engine.channels] = trajectory.q[record].reshape(-1, 7)
+        gather(engine, engine.bodies)
         t = float(trajectory.t[record])
     found = engine.contacts[0][: points_at_rest(engine, t)]
     gaps: dict[tuple[int, int], float] = {}
-    for a, b, gap in zip(found.a, found.b, found.gap, strict=True):
+    owner = engine.geoms.owner[found.pair]
+    for a, b, gap in zip(owner[:, 0], owner[:, 1], found.gap, strict=True):
         gaps[int(a), int(b)] = min(float(gap), gaps.get((int(a), int(b)), math.inf))
     rows = []
     for (a, b), gap in gaps.items():

@@ -79,9 +79,18 @@ def points_of_pair(
 
 
 @kernel
-def find_pair(pairs: Pairs, key: int) -> int:
-    """Number of the pair with this key, or -1."""
-    mask = pairs.table.shape[0] - 1
+def table_mask(pairs: Pairs, count: int) -> int:
+    """The part of the hash table that so many pairs use, a quarter full at most, less 1: the rest is left alone."""
+    size = 16
+    while size < 4 * count:
+        size *= 2
+    return min(size, pairs.table.shape[0]) - 1
+
+
+@kernel
+def find_pair(pairs: Pairs, key: int, count: int) -> int:
+    """Number of the pair with this key among `count` stored ones, or -1."""
+    mask = table_mask(pairs, count)
     place = (key * 2654435761) & mask
     while pairs.table[place] >= 0:
         if pairs.entry.key[pairs.table[place]] == key:
@@ -93,7 +102,7 @@ def find_pair(pairs: Pairs, key: int) -> int:
 @entry
 def store_pairs(pairs: Pairs, count: int) -> None:
     """Enter pairs 0 .. count - 1 into the hash table."""
-    mask = pairs.table.shape[0] - 1
+    mask = table_mask(pairs, count)
     for k in range(mask + 1):
         pairs.table[k] = -1
     for k in range(count):
@@ -233,7 +242,7 @@ def contact_points(
         a, b = geoms.body[i], geoms.body[j]
         key = i * bodies_count + j
         margin = bodies.travel[a] + bodies.travel[b] + 2.0 * slop
-        before = find_pair(old_pairs, key) if n_old > 0 else -1
+        before = find_pair(old_pairs, key, n_old) if n_old > 0 else -1
         flat = geoms.kind[i] == HULL or geoms.kind[i] == POLYGON
         if flat or geoms.kind[j] == SMOOTH:  # a body that is hit at one corner turns, and drives another corner in
             margin += max(bodies.stir[a], bodies.stir[b])

@@ -412,9 +412,8 @@ def islands(
         join(parent, bodies, contacts.a[active.contact[i]], contacts.b[active.contact[i]])
     if joints is not None:
         if n_rows > 0:
-            for s in range(joints.row.used.shape[0]):
-                if joints.row.used[s]:
-                    j = s // ROWS_PER_JOINT
+            for j in range(joints.link.kind.shape[0]):
+                if joints.row.used[j * ROWS_PER_JOINT]:  # a joint without its first row has none
                     join(parent, bodies, joints.link.a[j], joints.link.b[j])
     count = 0
     for i in range(n):
@@ -426,14 +425,15 @@ def islands(
         active.island[i] = label[k]
     if joints is not None:
         if n_rows > 0:
-            for s in range(joints.row.used.shape[0]):
-                joints.row.island[s] = -1
+            for j in range(joints.link.kind.shape[0]):
+                s, own = j * ROWS_PER_JOINT, -1
                 if joints.row.used[s]:
-                    j = s // ROWS_PER_JOINT
                     a, b = joints.link.a[j], joints.link.b[j]
                     k = root(parent, a if bodies.kind[a] == MOVING else b)
                     if label[k] < 0:
                         label[k] = count
                         count += 1
-                    joints.row.island[s] = label[k]
+                    own = label[k]
+                for m in range(ROWS_PER_JOINT):
+                    joints.row.island[s + m] = own if joints.row.used[s + m] else -1
     return count
