@@ -327,10 +327,10 @@ class SceneScenario(Scenario):
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """Names that `with_values` takes: surfaces of all bodies or of one, masses, and the start of every body."""
+        """Names that `with_values` takes: surfaces, masses, sizes, loads, and the start of every body."""
         return free_names(self.scene)
 
-    def with_values(self, values: Mapping[str, float]) -> Scenario:
+    def with_values(self, values: Mapping[str, float]) -> SceneScenario:
         scene, starts = varied(self.scene, values)
         fresh = SceneScenario(scene, self.dt, self.t_end, self.title, self.source, self.options)
         return fresh.starting(starts)
