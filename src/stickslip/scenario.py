@@ -307,7 +307,7 @@ class SceneScenario(Scenario):
     kind: ClassVar[str] = "scene"
     file_kind: ClassVar[str] = "scene"
     start_has_sliders: ClassVar[bool] = False
-    steppers: ClassVar[tuple[str, ...]] = ("moreau-midpoint", "moreau-jean")
+    steppers: ClassVar[tuple[str, ...]] = ("moreau-midpoint", "moreau-jean", "stewart-trinkle", "paoli-schatzman")
     foreign_options: ClassVar[Mapping[str, str]] = dict.fromkeys(
         ("solver", "law", "engine", "rtol", "projection"), "has no meaning for a scene"
     )

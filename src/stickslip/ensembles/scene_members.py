@@ -21,6 +21,7 @@ from stickslip.ensembles.scene_watch import Watch
 from stickslip.ensembles.scenes import SceneRequest
 from stickslip.interrupts import poll
 from stickslip.run.driver import Run
+from stickslip.run.records import join_impacts
 from stickslip.run.scene_simulate import prepare_run
 from stickslip.scenes import reasons, step
 from stickslip.scenes.start import Overlap
@@ -127,6 +128,7 @@ def _march(run: Run, watch: Watch, stop: threading.Event | None) -> tuple[int, f
     """
     engine, state, deepest = run.engine, run.state, 0.0
     last_state = np.zeros(state.sizes[2], np.int8)
+    unfinished = run.first_impacts[:0]
     while state.step < run.steps:
         if stop is not None and stop.is_set():
             return codes.UNSOLVED, deepest
@@ -136,9 +138,14 @@ def _march(run: Run, watch: Watch, stop: threading.Event | None) -> tuple[int, f
         code = engine.march(state, n, block)
         m = block.records
         assert block.measured is not None
+        events = block.events[: block.n_events]
+        if run.stepper.impact_steps == 2:
+            events, unfinished = join_impacts(np.concatenate([unfinished, events]), state.t, state.dt)
+            if state.step >= run.steps:
+                events = np.concatenate([events, unfinished])
         if m:
             deepest = max(deepest, float(np.max(-block.measured.gap[:m], initial=0.0)))
-            watch.take(block.q[:m], block.u[:m], block.state[:m], block.events[: block.n_events])
+            watch.take(block.q[:m], block.u[:m], block.state[:m], events)
             last_state = block.state[m].copy()
         if code not in (codes.DONE, codes.EVENTS_FULL):
             return _STATUS.get(code, codes.BLOWN_UP), deepest
