@@ -307,7 +307,7 @@ class SceneScenario(Scenario):
     kind: ClassVar[str] = "scene"
     file_kind: ClassVar[str] = "scene"
     start_has_sliders: ClassVar[bool] = False
-    steppers: ClassVar[tuple[str, ...]] = ("moreau-midpoint", "moreau-jean")
+    steppers: ClassVar[tuple[str, ...]] = ("moreau-midpoint", "moreau-jean", "stewart-trinkle", "paoli-schatzman")
     foreign_options: ClassVar[Mapping[str, str]] = dict.fromkeys(
         ("solver", "law", "engine", "rtol", "projection"), "has no meaning for a scene"
     )
@@ -327,10 +327,10 @@ class SceneScenario(Scenario):
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """Names that `with_values` takes: surfaces of all bodies or of one, masses, and the start of every body."""
+        """Names that `with_values` takes: surfaces, masses, sizes, loads, and the start of every body."""
         return free_names(self.scene)
 
-    def with_values(self, values: Mapping[str, float]) -> Scenario:
+    def with_values(self, values: Mapping[str, float]) -> SceneScenario:
         scene, starts = varied(self.scene, values)
         fresh = SceneScenario(scene, self.dt, self.t_end, self.title, self.source, self.options)
         return fresh.starting(starts)

@@ -11,7 +11,7 @@ from stickslip.cli.options import (
     AsJson,
     Dt,
     LawIfGiven,
-    Mechanism,
+    Name,
     NetcdfOut,
     Overwrite,
     Plot,
@@ -26,7 +26,7 @@ from stickslip.cli.options import (
     grouped,
 )
 from stickslip.cli.output import Interrupted, print_json, require_plot
-from stickslip.cli.settings import mechanism_with, varied
+from stickslip.cli.settings import opened, varied
 from stickslip.figures.files import require_writable
 from stickslip.io.printable import printable
 
@@ -48,6 +48,13 @@ class Method:
     law: LawIfGiven = None
     device: Annotated[str, typer.Option(help="cpu, gpu, auto or dask:ADDRESS.", metavar="WHERE")] = "cpu"
     threads: Annotated[int | None, typer.Option(help="Threads of the cpu; default: all cores.", metavar="N")] = None
+    tol: Annotated[float | None, typer.Option(help="Residual of contacts that members of a scene reach.")] = None
+    overlap: Annotated[
+        str | None,
+        typer.Option(
+            help="Bodies of a scene that overlap at the start: raise (default), resolve or keep.", metavar="DO"
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -81,14 +88,14 @@ class Keeping:
 
 @grouped
 def sweep(
-    name: Mechanism,
+    name: Name,
     *,
     vary: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=VALUES",
-            help="What varies: friction=0.2:0.4:1001, ...:log, 0.1,0.2, uniform:0.2:0.4 or normal:0.3:0.01; "
-            "may be repeated and then spans a grid.",
+            help="What varies: friction=0.2:0.4:1001, ...:log, 0.1,0.2, uniform:0.2:0.4 or normal:0.3:0.01; of a scene "
+            "cube.mass, cube.size_x, cube.vx and more; may be repeated and then spans a grid.",
         ),
     ] = None,
     observe: Annotated[
@@ -113,7 +120,7 @@ def sweep(
     """
     from stickslip.ensembles.run import ensemble
 
-    scenario = mechanism_with(settings, name)
+    scenario = opened(name, settings or []).scenario
     if keeping.out is not None:
         require_writable("--out", keeping.out)
     require_plot(plot)

@@ -10,22 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.ensembles.bounds import judge
+from stickslip.ensembles.chunks import AnyRequest, compute_chunk
 from stickslip.ensembles.cpu import Cores
-from stickslip.ensembles.request import Request
 
 RETRIES = 3
 CONNECT_SECONDS = 5
 Chunk = tuple[int, int]
 
 
-def compute_chunk(request: Request, first: int, last: int) -> dict[str, np.ndarray]:
+def compute_task(request: AnyRequest, first: int, last: int) -> dict[str, np.ndarray]:
     """Task of a worker: compute the members first .. last - 1 on one thread; Dask runs several tasks at a time."""
-    rows, P = request.rows(first, last)
-    starts = rows[:, : 2 * request.system.n_dof].copy()
-    Cores(threads=1).advance(request, rows, P, lambda steps: None)
-    judge(request, starts, rows, P)
-    return request.read(rows)
+    return compute_chunk(request, Cores(threads=1), first, last, lambda steps: None)
 
 
 @dataclass
@@ -40,12 +35,12 @@ class Cluster:
     def name(self) -> str:
         return f"dask, {self.address}"
 
-    def chunk(self, request: Request) -> int:
+    def chunk(self, request: AnyRequest) -> int:
         """Members of a task: seconds of work, so that little is lost with a worker."""
-        return int(min(max(50_000_000 // request.steps, 1), 65_536))
+        return int(min(max(50_000_000 // (request.steps * request.step_cost), 1), 65_536))
 
     def run(
-        self, request: Request, chunks: Iterable[Chunk], report: Callable[[int], None]
+        self, request: AnyRequest, chunks: Iterable[Chunk], report: Callable[[int], None]
     ) -> Iterator[tuple[Chunk, dict[str, np.ndarray]]]:
         """Yield the chunks as they come in."""
         client = self._connect()
@@ -55,7 +50,7 @@ class Cluster:
             sent = client.scatter(request, broadcast=True, hash=False)
             waiting: dict[Any, Chunk] = {}
             for first, last in chunks:
-                task = client.submit(compute_chunk, sent, first, last, retries=RETRIES, pure=False)
+                task = client.submit(compute_task, sent, first, last, retries=RETRIES, pure=False)
                 waiting[task] = (first, last)
             if not waiting:
                 return

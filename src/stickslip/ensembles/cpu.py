@@ -17,6 +17,7 @@ from stickslip import codes
 from stickslip.checks import Array
 from stickslip.engine import Block, Memory
 from stickslip.ensembles.request import Request
+from stickslip.ensembles.scenes import SceneRequest
 from stickslip.interrupts import poll
 from stickslip.mechanisms.engines import LONG_RUN, Reference
 from stickslip.mechanisms.templates.structs import Asked, Motion
@@ -44,9 +45,9 @@ class Cores:
     def name(self) -> str:
         return f"cpu, {self.threads} thread{'s' if self.threads > 1 else ''}"
 
-    def chunk(self, request: Request) -> int:
+    def chunk(self, request: Request | SceneRequest) -> int:
         """Members to compute between two savings: a few seconds of work."""
-        return int(min(max(100_000_000 // request.steps, 4 * self.threads), 65_536))
+        return int(min(max(100_000_000 // (request.steps * request.step_cost), 4 * self.threads), 65_536))
 
     def warm_up(self, request: Request) -> None:
         """Compile, or load from the disk cache, without doing a step."""

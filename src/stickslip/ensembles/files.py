@@ -16,8 +16,8 @@ import h5netcdf
 import numpy as np
 
 from stickslip._version import __version__
+from stickslip.ensembles.chunks import AnyRequest
 from stickslip.ensembles.observables import STATUS_NAMES, Variable, dimensions_of, variables_of
-from stickslip.ensembles.request import Request
 from stickslip.ensembles.result import Ensemble
 from stickslip.ensembles.store import ChunkStore
 from stickslip.interrupts import uninterrupted
@@ -39,7 +39,7 @@ _CHUNK_BYTES = 2**18
 # -- layout ----------------------------------------------------------------------------------------------------------
 
 
-def header(request: Request, fingerprint: str) -> dict[str, Any]:
+def header(request: AnyRequest, fingerprint: str) -> dict[str, Any]:
     """Global attributes of an ensemble: text and numbers only."""
     return {
         "Conventions": "CF-1.11",
@@ -53,7 +53,7 @@ def header(request: Request, fingerprint: str) -> dict[str, Any]:
     }
 
 
-def labels(request: Request) -> dict[str, list[str]]:
+def labels(request: AnyRequest) -> dict[str, list[str]]:
     """Names along the dimensions behind those of the ensemble, as far as the observables have them."""
     system = request.system
     used = {dimension for variable in variables_of(request.observe).values() for dimension in variable.dimensions}
@@ -66,12 +66,12 @@ def labels(request: Request) -> dict[str, list[str]]:
     return {dimension: entries for dimension, entries in names.items() if dimension in used and entries}
 
 
-def attributes(request: Request, name: str, variable: Variable) -> dict[str, Any]:
+def attributes(request: AnyRequest, name: str, variable: Variable) -> dict[str, Any]:
     """Words, units and the meaning of numbers of one array."""
     found: dict[str, Any] = {"long_name": variable.long_name}
     units = variable.units
     if name == "drop":
-        units = request.system.units.get(request.system.coordinate_names[request.travel], "")
+        units = request.units.get(request.system.coordinate_names[request.travel], "")
     if units:
         found["units"] = units
     if name == "status":
@@ -80,7 +80,7 @@ def attributes(request: Request, name: str, variable: Variable) -> dict[str, Any
     return found
 
 
-def to_dataset(request: Request, store: ChunkStore, fingerprint: str) -> xr.Dataset:
+def to_dataset(request: AnyRequest, store: ChunkStore, fingerprint: str) -> xr.Dataset:
     """A result that fits into memory, as an `xarray.Dataset` laid out as in a saved file."""
     import xarray as xr
 
@@ -99,15 +99,15 @@ def to_dataset(request: Request, store: ChunkStore, fingerprint: str) -> xr.Data
     return xr.Dataset(data, coordinates, header(request, fingerprint))
 
 
-def _axis_attributes(request: Request, name: str) -> dict[str, Any]:
-    units = request.system.units.get(name, "")
+def _axis_attributes(request: AnyRequest, name: str) -> dict[str, Any]:
+    units = request.units.get(name, "")
     return {"long_name": f"varied: {name}", **({"units": units} if units else {})}
 
 
 # -- writing ---------------------------------------------------------------------------------------------------------
 
 
-def write_ensemble(path: Path, request: Request, store: ChunkStore, fingerprint: str) -> None:
+def write_ensemble(path: Path, request: AnyRequest, store: ChunkStore, fingerprint: str) -> None:
     """Write an ensemble from its chunks: the file appears whole or not at all.
 
     Array after array, each from its beginning to its end: then HDF5 lays the file out in the same way, however large

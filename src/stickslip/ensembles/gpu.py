@@ -12,6 +12,7 @@ from typing import Any
 from stickslip.checks import Array
 from stickslip.ensembles.cpu import Report, finish
 from stickslip.ensembles.request import Request
+from stickslip.ensembles.scenes import SceneRequest
 from stickslip.interrupts import poll
 from stickslip.jit import KernelError
 from stickslip.jit.card import CardArray, CardKernel, card
@@ -50,7 +51,7 @@ class Card:
     def name(self) -> str:
         return f"gpu, {card().name}"
 
-    def chunk(self, request: Request) -> int:
+    def chunk(self, request: Request | SceneRequest) -> int:
         """Members to compute between two savings: as many as fit, so that no thread of the card idles."""
         return int(min(2**20, max(4096, 2**32 // request.working_bytes)))
 

@@ -14,6 +14,7 @@ import numpy as np
 from stickslip import codes
 from stickslip.checks import Array, unknown_name
 from stickslip.mechanisms.system import System
+from stickslip.scenes.scene import Scene
 from stickslip.trajectory import STATE_NAMES
 
 ALWAYS = ("status", "certificate")
@@ -33,7 +34,12 @@ STATUS_NAMES = (
     "a friction or restitution coefficient is out of range",
     "starts from values that are not finite",
     "the start violated a constraint",
+    "a joint came apart",
+    "a body would appear inside another one",
+    "its values make no scene that can run",
 )
+APART, CANNOT_APPEAR, NO_SCENE = 11, 12, 13
+"""Statuses that scenes alone have, behind those of `codes`."""
 
 
 @dataclass(frozen=True)
@@ -111,18 +117,18 @@ def variables_of(observe: Sequence[str]) -> dict[str, Variable]:
     return {name: variable for group in (*ALWAYS, *observe) for name, variable in VARIABLES[group].items()}
 
 
-def dimensions_of(system: System, points: int) -> dict[str, int]:
+def dimensions_of(system: System | Scene, points: int) -> dict[str, int]:
     """Sizes of the dimensions behind those of the ensemble."""
     return {
-        "coordinate": system.n_dof,
-        "velocity": system.n_dof,
-        "contact": system.n_contacts,
+        "coordinate": len(system.coordinate_names),
+        "velocity": len(system.velocity_names),
+        "contact": len(system.contact_names),
         "state": len(STATE_NAMES),
         "point": points,
     }
 
 
-def bytes_per_member(observe: Sequence[str], system: System, points: int) -> int:
+def bytes_per_member(observe: Sequence[str], system: System | Scene, points: int) -> int:
     sizes = dimensions_of(system, points)
     total = 0
     for variable in variables_of(observe).values():
@@ -228,4 +234,4 @@ _READERS: dict[str, Callable[[Any, Array, Array], dict[str, Array]]] = {
     "energy": _energy,
 }
 
-assert len(STATUS_NAMES) == codes.START_OFF + 1
+assert APART == codes.START_OFF + 1 and len(STATUS_NAMES) == NO_SCENE + 1

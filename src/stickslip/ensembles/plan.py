@@ -67,8 +67,7 @@ def plan_of(scenario: Scenario, vary: Any, samples: Any = None, seed: Any = 0, p
     """Check the request of `ensemble` and return its plan."""
     if not isinstance(vary, Mapping) or not vary:
         raise ValueError(f"vary must map names to values, such as {{'friction': '0.2:0.4:1001'}}, got {vary!r}.")
-    system = scenario.system
-    known = (*system.parameter_names, *system.coordinate_names, *system.velocity_names)
+    known = scenario.quantities
     for name in vary:
         if name not in known:
             raise ValueError(f"vary: {unknown_name('parameter', str(name), known)}")

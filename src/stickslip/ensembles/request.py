@@ -99,6 +99,12 @@ class Request:
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in self.__dict__.items() if key != "module"}  # modules cannot be sent
 
+    step_cost = 1
+
+    @property
+    def units(self) -> Mapping[str, str]:
+        return self.system.units
+
     @property
     def sweeps(self) -> int:
         return self.solver.max_iterations or SWEEPS
@@ -240,7 +246,7 @@ def prepare(
     plan = plan_of(scenario, vary, **sampling)
     p = system.parameter_vector({**(scenario.params or {}), **(params or {})})
     tolerance = penetration_tolerance(penetration_tol)
-    cut, way = _watching(system, wanted, section, travel)
+    cut, way = watching_of(system, wanted, section, travel)
     request = Request(
         system,
         np.array(scenario.q0),
@@ -250,8 +256,8 @@ def prepare(
         wanted,
         cut,
         way,
-        _points(wanted, points),
-        _skip(skip, step, steps),
+        points_of(wanted, points),
+        skipped_steps(skip, step, steps),
         step,
         steps,
         chosen_stepper,
@@ -291,8 +297,8 @@ def _law(stepper: Stepper, law: Any) -> ImpactLaw | None:
     return chosen
 
 
-def _watching(
-    system: System, observe: tuple[str, ...], section: Any, travel: Any
+def watching_of(
+    system: Any, observe: tuple[str, ...], section: Any, travel: Any
 ) -> tuple[Section | DriveSection | None, int]:
     """The section and the number of the coordinate that travels, -1 for none."""
     needing = [name for name in observe if name in NEED_SECTION]
@@ -317,7 +323,8 @@ def _watching(
     return cut, system.coordinate_names.index(name)
 
 
-def _points(observe: tuple[str, ...], points: Any) -> int:
+def points_of(observe: tuple[str, ...], points: Any) -> int:
+    """How many points of the section are kept."""
     if "points" not in observe:
         if points is not None:
             raise ValueError("points= counts points of the section; add 'points' to what is observed.")
@@ -329,7 +336,8 @@ def _points(observe: tuple[str, ...], points: Any) -> int:
     return int(points)
 
 
-def _skip(skip: Any, dt: float, steps: int) -> int:
+def skipped_steps(skip: Any, dt: float, steps: int) -> int:
+    """Steps before anything is watched."""
     seconds = real_number(skip, "skip")
     if not 0.0 <= seconds < steps * dt:
         raise ValueError(f"skip must lie between 0 and t_end = {steps * dt:g} s, got {seconds:g}.")

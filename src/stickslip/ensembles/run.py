@@ -14,12 +14,13 @@ from stickslip.analysis.sections import AnySection
 from stickslip.checks import refuse_unknown_options, whole_number
 from stickslip.contact.planar import PlanarSolver
 from stickslip.debug import bar_wanted
-from stickslip.ensembles.bounds import judge
+from stickslip.ensembles.chunks import AnyRequest, compute_chunk, warm_up
 from stickslip.ensembles.cluster import Cluster
 from stickslip.ensembles.cpu import Cores, cores
 from stickslip.ensembles.gpu import Card, unavailable
-from stickslip.ensembles.request import Request, prepare
+from stickslip.ensembles.request import prepare
 from stickslip.ensembles.result import Ensemble
+from stickslip.ensembles.scenes import prepare_scenes
 from stickslip.ensembles.store import ChunkStore, InMemory
 from stickslip.interrupts import opened, poll, uninterrupted
 from stickslip.io.printable import visible
@@ -27,10 +28,12 @@ from stickslip.laws import ImpactLaw
 from stickslip.mechanisms.steppers.stepper import Stepper
 from stickslip.run.progress import progress_bar
 from stickslip.run.records import memory_budget
-from stickslip.scenario import Scenario
+from stickslip.scenario import Scenario, as_scenario
+from stickslip.scenes.scene import Scene
 
 Device = Cores | Card | Cluster
 DEVICES = "cpu, gpu, auto or dask:ADDRESS"
+_PREPARE: dict[str, Callable[..., AnyRequest]] = {"mechanism": prepare, "scene": prepare_scenes}  # by `Scenario.kind`
 
 
 class Watching(TypedDict, total=False):
@@ -59,14 +62,24 @@ class Keeping(TypedDict, total=False):
     overwrite: bool
 
 
-class Options(Watching, Sampling, Keeping, total=False):
+class OfScenes(TypedDict, total=False):
+    """Options of `Scene.simulate`, for ensembles of scenes."""
+
+    rule: str | None
+    cone: str | int | None
+    tol: float | None
+    overlap: str | None
+    on_failure: str | None
+
+
+class Options(Watching, Sampling, Keeping, OfScenes, total=False):
     """Keywords of `ensemble` that few calls need."""
 
     penetration_tol: float
 
 
 def ensemble(
-    scenario: Scenario,
+    scenario: Scenario | Scene,
     vary: Mapping[str, Any],
     observe: Any = ("final",),
     *,
@@ -85,8 +98,10 @@ def ensemble(
 
     Parameters
     ----------
-    scenario : system, start, step size and end time that the members share, such as `stickslip.library.woodpecker()`.
-    vary : values of parameters, coordinates and velocities of the start, by name: an array, a number, or text:
+    scenario : system, start, step size and end time that the members share, such as `stickslip.library.woodpecker()`;
+        a scene of the library, or a `Scene` with dt and t_end.
+    vary : values of parameters, coordinates and velocities of the start, by name; of a scene friction, restitution,
+        masses, sizes, loads and starts, see `stickslip.scenes.varied`.  An array, a number, or text:
         "0.2:0.4:1001" (even grid with both ends), "1e-3:1:50:log", "0.1,0.2,0.5", "uniform:0.2:0.4" and
         "normal:0.3:0.01" (random).  Every array is an axis of a grid, in the order given.
     observe : list of, or text with commas: "period" (mean, shortest and longest time between passages of the section),
@@ -108,6 +123,10 @@ def ensemble(
     points : states on the section that are kept of each member, the last ones; default 16.
     skip : seconds before anything is watched: section, extremes, impacts and shares.
 
+    Of scenes:
+
+    rule, cone, tol, overlap, on_failure : as in `Scene.simulate`; default: the scene's own.
+
     How values are drawn:
 
     samples, seed : number of random values, and the seed of their generator.
@@ -127,15 +146,38 @@ def ensemble(
     refuse_unknown_options("ensemble", options, [*own, *Options.__annotations__])
     kept = {name: options[name] for name in Keeping.__annotations__ if name in options}  # type: ignore[literal-required]
     asked: dict[str, Any] = {name: value for name, value in options.items() if name not in kept}
-    request = prepare(
-        scenario, vary, observe, dt=dt, t_end=t_end, stepper=stepper, solver=solver, law=law, params=params, **asked
-    )
-    where = _device(device, threads)
-    return _kept(request, where, progress, **kept)
+    asked |= {"dt": dt, "t_end": t_end, "stepper": stepper, "solver": solver, "law": law, "params": params}
+    moving = _as_scenario(scenario, dt, t_end)
+    request = _request(moving, device, vary, observe, asked)
+    return _kept(request, _device(device, threads, moving.kind), progress, **kept)
+
+
+def _as_scenario(moving: Any, dt: Any, t_end: Any) -> Scenario:
+    """What is run many times; a scene that is no scenario needs step size and end time."""
+    if isinstance(moving, Scenario):
+        return moving
+    if t_end is None:
+        raise ValueError("t_end must be given [s]; only scenarios, such as those of the library, have one.")
+    return as_scenario(moving, dt, None, None)
+
+
+def _request(moving: Scenario, device: Any, vary: Any, observe: Any, asked: dict[str, Any]) -> AnyRequest:
+    if moving.kind == "scene":
+        _require_cpu(device)
+    for name in () if moving.kind == "scene" else OfScenes.__annotations__:
+        if asked.pop(name, None) is not None:
+            raise ValueError(f"{name} is for ensembles of scenes, got a mechanism; leave it out.")
+    return _PREPARE[moving.kind](moving, vary, observe, **asked)
+
+
+def _require_cpu(device: Any) -> None:
+    """Raise ValueError for a GPU: the kernel of a scene makes arrays of the size of its islands, which cards refuse."""
+    if device == "gpu":
+        raise ValueError("device 'gpu' runs mechanisms; scenes, whose arrays grow, run on 'cpu' or 'dask:ADDRESS'.")
 
 
 def _kept(
-    request: Request, where: Device, progress: bool | Callable[[int], None] | None, *,
+    request: AnyRequest, where: Device, progress: bool | Callable[[int], None] | None, *,
     chunk: Any = None, out: str | Path | None = None, resume: bool = False, overwrite: bool = False,
 ) -> Ensemble:  # fmt: skip
     """The members of a request, computed or read from where an earlier call kept them."""
@@ -145,7 +187,7 @@ def _kept(
     if target is not None and resume and _is_there(target, fingerprint):
         return _load(target)
     if isinstance(where, Card):
-        where.warm_up(request)  # says before a file is touched what a card cannot run
+        warm_up(request, where)  # says before a file is touched what a card cannot run
     with uninterrupted():
         store = _store(request, where, target, chunk, fingerprint, resume, overwrite)
         try:
@@ -156,11 +198,11 @@ def _kept(
     return Ensemble(dataset, where.name, wall, steps)
 
 
-def _device(device: Any, threads: Any) -> Device:
+def _device(device: Any, threads: Any, kind: str) -> Device:
     if threads is not None:
         whole_number(threads, "threads")
     if device == "auto":
-        device = "cpu" if unavailable() else "gpu"
+        device = "cpu" if kind == "scene" or unavailable() else "gpu"
     if device == "cpu":
         return Cores(int(threads or cores()))
     if device == "gpu":
@@ -170,7 +212,7 @@ def _device(device: Any, threads: Any) -> Device:
     raise ValueError(f"device must be {DEVICES}, got {device!r}.")
 
 
-def _check_size(request: Request, out: Path | None) -> None:
+def _check_size(request: AnyRequest, out: Path | None) -> None:
     """Raise where the result would not fit into memory, or onto the disk."""
     size, each = request.plan.size, request.bytes_per_member
     if out is None:
@@ -188,7 +230,7 @@ def _check_size(request: Request, out: Path | None) -> None:
         )
 
 
-def _chunk(request: Request, where: Device, chunk: Any) -> int:
+def _chunk(request: AnyRequest, where: Device, chunk: Any) -> int:
     most = max(1, memory_budget() // request.working_bytes)
     if chunk is None:
         return max(1, min(where.chunk(request), most, request.plan.size))
@@ -219,7 +261,7 @@ def _load(out: Path) -> Ensemble:
 
 
 def _store(
-    request: Request, where: Device, out: Path | None, chunk: Any, fingerprint: str, resume: bool, overwrite: bool
+    request: AnyRequest, where: Device, out: Path | None, chunk: Any, fingerprint: str, resume: bool, overwrite: bool
 ) -> ChunkStore:
     """Where chunks are kept: in memory, or in the folder beside `out`."""
     size = request.plan.size
@@ -244,7 +286,7 @@ def _store(
 
 
 def _compute(
-    request: Request, where: Device, store: ChunkStore, progress: bool | Callable[[int], None] | None
+    request: AnyRequest, where: Device, store: ChunkStore, progress: bool | Callable[[int], None] | None
 ) -> tuple[float, int]:
     """Compute the missing chunks; seconds without compilation, and steps."""
     missing = store.missing()
@@ -264,27 +306,23 @@ def _compute(
     begin = time.perf_counter()
     with _progress(progress, request, total) as report:
         for first, last in missing:
-            rows, P = request.rows(first, last)
-            starts = rows[:, : 2 * request.system.n_dof].copy()
-            where.advance(request, rows, P, report)
-            judge(request, starts, rows, P)
-            store.put((first, last), request.read(rows))
+            store.put((first, last), compute_chunk(request, where, first, last, report))
             poll()
     return time.perf_counter() - begin, total
 
 
-def _warm_up(request: Request, where: Cores | Card, show: bool) -> None:
+def _warm_up(request: AnyRequest, where: Cores | Card, show: bool) -> None:
     """Compile the kernel, which takes seconds the first time, and say so."""
     if not show:
-        where.warm_up(request)
+        warm_up(request, where)
         return
     from rich.console import Console
 
     with Console(stderr=True).status(f"preparing the kernel of {request.system.name} (compiled once, then cached)"):
-        where.warm_up(request)
+        warm_up(request, where)
 
 
-def _publish(request: Request, store: ChunkStore, out: Path | None, fingerprint: str) -> Any:
+def _publish(request: AnyRequest, store: ChunkStore, out: Path | None, fingerprint: str) -> Any:
     from stickslip.ensembles.files import to_dataset, write_ensemble
 
     if out is None:
@@ -298,7 +336,7 @@ def _publish(request: Request, store: ChunkStore, out: Path | None, fingerprint:
 
 @contextmanager
 def _progress(
-    progress: bool | Callable[[int], None] | None, request: Request, total: int
+    progress: bool | Callable[[int], None] | None, request: AnyRequest, total: int
 ) -> Iterator[Callable[[int], None]]:
     """The bar of `simulate`, from the third second on: share, rate and remaining time; told of more steps done."""
     done = 0

@@ -147,9 +147,9 @@ def _durations(ax: Axes, found: list[Rebound], row: int) -> None:
 
 
 def fig2_3() -> PaperFigure:
-    """Billiards: a ball thrown at the first of three, elevation and plan views."""
+    """Billiards: a ball thrown at the first of three, elevation and plan views, by [S00]'s own scheme."""
     scenario = library.billiards()
-    run = not_interrupted(scenario.simulate(progress=False))
+    run = not_interrupted(scenario.simulate(stepper="stewart-trinkle", progress=False))
     bodies = [body for body in scenario.scene.bodies if body.kind == "moving"]
     title = "Billiards with partly elastic impacts"
     with style.look():
@@ -174,8 +174,9 @@ def fig2_3() -> PaperFigure:
         c, hops = run.certificate, [1e3 * (run[f"ball{k}.z"].max() - 0.03) for k in (1, 2, 3)]
         spins = ", ".join(f"{spin:+.0f}" for spin in bounce_spins(run))
         note = (
-            "filled: start; a ball is drawn again when it has moved by its diameter; ε = 0.9 along the normals and the "
-            f"tangents, μ = 0.6; spin of the thrown ball about $y$ after each bounce: {spins} rad/s; hops of the balls "
+            "scheme (2.11)-(2.13) of the paper, circular cones (2.17)-(2.18); filled: start; a ball is drawn again "
+            "when it has moved by its diameter; ε = 0.9 along the normals and, beyond the paper, the tangents, "
+            f"μ = 0.6; spin of the thrown ball about $y$ after each bounce: {spins} rad/s; hops of the balls "
             f"in the row: {hops[0]:.2f}, {hops[1]:.2f}, {hops[2]:.2f} mm; sizes and speeds are ours, the paper gives "
             f"none; Δt = {run.dt:g} s; {proof(c)}"
         )

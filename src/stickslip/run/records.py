@@ -7,6 +7,7 @@ import copy
 import json
 import math
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -71,6 +72,7 @@ class Store:
         self.unilateral = np.array(run.system.contact_kinds, dtype=int) == CONTACT
         self.gated = np.array(getattr(run.system, "gated", False), dtype=bool)
         self.last_state = np.zeros(n, np.int8)
+        self.unfinished = self._no_events()
         self.dropped = np.zeros((n, 2))  # impulses of records that were not kept, for the next one that is
         if self.out is not None:
             require_disk(float(records) * (width + n), self.out, self.every)
@@ -497,17 +499,22 @@ def join_impacts(rows: Array, now: float, dt: float) -> tuple[Array, Array]:
     after = [IMPACT_COLUMNS.index(name) for name in ("normal_velocity_after", "tangential_velocity_after")]
     impulse = [IMPACT_COLUMNS.index(name) for name in ("normal_impulse", "tangential_impulse")]
     joined: list[Array] = []
-    first_half: dict[int, Array] = {}  # contact -> its row that may still find its second half
+    first_half: dict[tuple[float, ...], Array] = {}  # contact -> its row that may still find its second half
+    met: Counter[tuple[float, ...]] = Counter()  # rows of a pair of bodies in a step: its points, in their order
     for row in rows:
-        first = first_half.pop(int(row[contact]), None)
+        pair = (row[contact], *row[len(IMPACT_COLUMNS) :])
+        here = (row[time], *pair)
+        key = (*pair, met[here])
+        met[here] += 1
+        first = first_half.pop(key, None)
         if first is not None and row[time] - first[time] < 1.5 * dt:
             first[after] = row[after]
             first[impulse] += row[impulse]
         else:
             joined.append(row.copy())
-            first_half[int(row[contact])] = joined[-1]
+            first_half[key] = joined[-1]
     waiting = {id(row) for row in first_half.values() if row[time] > now - 0.5 * dt}
-    none = np.zeros((0, len(IMPACT_COLUMNS)))
+    none = np.zeros((0, rows.shape[1]))
     finished = [row for row in joined if id(row) not in waiting]
     unfinished = [row for row in joined if id(row) in waiting]
     return np.array(finished) if finished else none, np.array(unfinished) if unfinished else none

@@ -16,8 +16,11 @@ from stickslip.jit.cpu import COMPILER
 from stickslip.jit.sources import sources_hash
 from stickslip.laws import ImpactLaw, Newton, Poisson, Stronge, law_from
 from stickslip.laws.friction import FrictionCurve, FrictionLaw
+from stickslip.laws.restitution import RestitutionCurve
 from stickslip.mechanisms.steppers.moreau_jean import MoreauJean
 from stickslip.mechanisms.steppers.moreau_midpoint import MoreauMidpoint
+from stickslip.mechanisms.steppers.paoli_schatzman import PaoliSchatzman
+from stickslip.mechanisms.steppers.stewart_trinkle import StewartTrinkle
 from stickslip.mechanisms.system import CONTACT
 from stickslip.request import Checks, Records, RunOptions, grouped, require_one_of
 from stickslip.run.compiling import announced
@@ -25,7 +28,7 @@ from stickslip.run.driver import Run, drive
 from stickslip.run.options import chosen_stepper, number_of_steps
 from stickslip.scenes.as_one import turn_as_one
 from stickslip.scenes.collision.pairs import refuse_unknown_pairs
-from stickslip.scenes.engine import SceneEngine, SceneState, arrays_in
+from stickslip.scenes.engine import SceneEngine, SceneState, arrays_in, materials_of
 from stickslip.scenes.friction import engine_class
 from stickslip.scenes.scene import Scene
 from stickslip.scenes.start import allow_joints, check_start, consistent_velocities, hold_at_first_contact, place
@@ -78,6 +81,7 @@ def prepare_run(
     if not 0.0 < tolerance < 1.0:
         raise ValueError(f"tol must lie between 0 and 1, got {tolerance:g}.")
     method, theta, implicit = _theta(stepper)
+    rule = _own_rule(scene, method, rule)
     if not any(body.kind == "moving" for body in scene.bodies):
         raise ValueError(f"scene {scene.name!r} must have a body that moves; use add_body.")
     _require_resistance(scene, rule, cone)
@@ -87,8 +91,7 @@ def prepare_run(
         scene, float(dt), theta, implicit, rule == "predictive", tolerance, _edges(scene, cone),
         checked.on_failure == "continue", int(threads), number,
     )  # fmt: skip
-    if overlap == "keep":  # what the user lets be is not pushed apart
-        engine.options = engine.options._replace(sink=0.0)
+    _choose(engine, method, overlap)
     depth = PENETRATION_TOLERANCE if checked.penetration_tol is None else checked.penetration_tol
     engine.log = ContactLog() if kept.contacts else None
     engine.t0, engine.overlap, engine.penetration_tol = start, overlap, real_number(depth, "penetration_tol")
@@ -186,7 +189,9 @@ def _law(scene: Scene, value: Any, rule: str, cone: Any) -> tuple[ImpactLaw, int
     if scene.joints:
         raise ValueError(f"law of a scene with joints must be 'newton', got {law.name!r}: it strikes free bodies.")
     if rule != "predictive" or cone != "circular":
-        raise ValueError(f"law {law.name!r} of a scene needs rule='predictive' and cone='circular'.")
+        raise ValueError(
+            f"law {law.name!r} of a scene needs rule='predictive', cone='circular' and a stepper of Moreau."
+        )
     materials = [*(body.material for body in scene.bodies), *scene.pair_laws.values()]
     if any(isinstance(material.friction, FrictionLaw) for material in materials):
         raise ValueError(f"friction must be a number under the law {law.name!r}: curves over slip belong to Newton's.")
@@ -203,22 +208,56 @@ def _require_resistance(scene: Scene, rule: str, cone: Any) -> None:
     if scene.joints:
         raise ValueError("rolling and patch of a body must be 0 in a scene with joints: islands with joints lack them.")
     if rule != "predictive" or cone != "circular":
-        raise ValueError("rolling and patch of a body need rule='predictive' and cone='circular'.")
+        raise ValueError("rolling and patch of a body need rule='predictive', cone='circular', a stepper of Moreau.")
     if any(isinstance(material.friction, FrictionLaw | tuple) for material in materials):
         raise ValueError("rolling and patch of a body need friction coefficients that are numbers in the whole scene.")
     if any(material.patch for material in materials) and any(m.restitution_tangential for m in materials):
         raise ValueError("patch of a body must be 0 in a scene with restitution_tangential.")
 
 
-def _theta(value: Any) -> tuple[MoreauMidpoint | MoreauJean, float, bool]:
-    """A stepper that scenes have, its theta, and whether springs are implicit."""
+def _choose(engine: SceneEngine, method: Any, overlap: str) -> None:
+    """Tell the kernel the scheme of a stepper with its own rule, and that what the user lets be is not pushed apart."""
+    if isinstance(method, StewartTrinkle | PaoliSchatzman):
+        engine.options = engine.options._replace(scheme=method.scheme)
+    if overlap == "keep":
+        engine.options = engine.options._replace(sink=0.0)
+
+
+def _own_rule(scene: Scene, stepper: Any, rule: str) -> str:
+    """The rule of a run: the name of a stepper that has its own; ValueError beside what such a stepper lacks."""
+    if not isinstance(stepper, StewartTrinkle | PaoliSchatzman):
+        return rule
+    if rule != "predictive":
+        raise ValueError(f"rule must be left out with stepper {stepper.name!r}, which has its own, got {rule!r}.")
+    if isinstance(stepper, PaoliSchatzman):
+        for material in materials_of(scene):
+            curve = material.restitution if isinstance(material.restitution, RestitutionCurve) else None
+            if material.restitution_tangential or material.friction_impact is not None or curve is not None:
+                raise ValueError(
+                    f"stepper {stepper.name!r}, whose impacts take two steps, has no restitution_tangential, "
+                    "friction_impact or RestitutionCurve; leave them out, or take 'moreau-midpoint'."
+                )
+    return stepper.name
+
+
+def _theta(value: Any) -> tuple[MoreauMidpoint | MoreauJean | StewartTrinkle | PaoliSchatzman, float, bool]:
+    """A stepper that scenes have, its theta, and whether springs are implicit.
+
+    Stewart and Trinkle evaluate contacts, springs and forces at q_A and move with u_E, [S00] (2.11), (2.12): theta = 1.
+    So do Paoli and Schatzman, whose velocities are the differences u_E = (q_E - q_A) / dt.
+    """
     stepper = chosen_stepper(value)
     if isinstance(stepper, MoreauMidpoint) and stepper.projection == 0.0:
         return stepper, 0.5, False
     if isinstance(stepper, MoreauJean):
         return stepper, float(stepper.theta), True
+    if isinstance(stepper, StewartTrinkle) and stepper.projection == 0.0:
+        return stepper, 1.0, False
+    if isinstance(stepper, PaoliSchatzman):
+        return stepper, 1.0, False
     raise ValueError(
-        f"stepper of a scene must be 'moreau-midpoint' or 'moreau-jean' (MoreauJean(theta)), got {value!r}."
+        "stepper of a scene must be 'moreau-midpoint', 'moreau-jean' (MoreauJean(theta)), 'stewart-trinkle' or "
+        f"'paoli-schatzman', without projection, got {value!r}."
     )
 
 

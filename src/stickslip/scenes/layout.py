@@ -281,6 +281,7 @@ class Options(NamedTuple):
     resisting: np.ndarray | None = (
         None  # an empty array where contacts resist rolling or spinning; None: no code for it
     )
+    scheme: int = 0  # `codes.STEWART` and `codes.PAOLI`, with theta = 1; 0: of Moreau and of Jean
 
 
 class Shapes(NamedTuple):

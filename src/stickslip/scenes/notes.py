@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.codes import MAX_PENETRATION
+from stickslip.codes import MAX_PENETRATION, PAOLI
 from stickslip.jit import entry, kernel
 from stickslip.scenes.blows import tangential_size
 from stickslip.scenes.islands.joint_rows import ARMATURE, PRISMATIC, SPRING
@@ -127,7 +127,9 @@ def note_contact(
     p[0], p[1], p[2] = world_impulse(active, i, dim)
     tangential = math.sqrt(max(0.0, p[0] ** 2 + p[1] ** 2 + p[2] ** 2 - r[0] ** 2))
     state = CLOSED
-    if active.impact[i] and not book.loaded[c] and -before[0] > noise[1] and not was_hit(contacts, c):
+    struck = not book.loaded[c] and -before[0] > noise[1]
+    second_half = options.scheme == PAOLI and active.gap[i] < -options.slop
+    if active.impact[i] and (struck or second_half) and not was_hit(contacts, c):
         state = IMPACT
         if book.counts[0] < book.events.shape[0]:
             note_impact(book, before, (u0, u1, u2), (r[0], tangential), dim)

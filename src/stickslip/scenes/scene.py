@@ -509,8 +509,9 @@ class Scene:
         ----------
         dt, t_end : step size and end time [s]; the number of steps is (t_end - t0) / dt, rounded.
         stepper : "moreau-midpoint" / `MoreauMidpoint()`, without projection, or "moreau-jean" / `MoreauJean(theta)`:
-            Jean's theta-method, whose springs and dampers are implicit, so that stiff ones need no small steps.
-            Scenes have no other stepper.
+            Jean's theta-method, whose springs and dampers are implicit, so that stiff ones need no small steps; or
+            "stewart-trinkle" / `StewartTrinkle()`, the scheme of [S00] (2.11)-(2.16), of order 1; or
+            "paoli-schatzman" / `PaoliSchatzman()`, contacts on position level, of order 1, impacts take two steps.
         rule : when a contact is active: "predictive" (it would close within the step), or "gs05" (closed
             at the midpoint, [GS05] 5).
         cone : "circular" (elliptic where a body's friction says so), or the number of edges of the pyramid of [S00]

@@ -24,6 +24,10 @@ UNIT = 1e-6  # how far the length of a quaternion that is given may be from 1
 SAMPLES = 64  # of the way to the first midpoint: the shortest pieces in which bodies are moved there
 
 
+class Overlap(ValueError):
+    """Bodies that overlap and must not."""
+
+
 def check_start(engine: SceneEngine, t0: float, overlap: str, tolerance: float) -> None:
     """Raise ValueError for bodies that overlap by more than `tolerance` [m], or move them apart (overlap = "resolve").
 
@@ -309,7 +313,7 @@ def _report(engine: SceneEngine, c: int, tolerance: float, when: str) -> None:
     a, b = bodies[first].name, bodies[second].name
     if any({joint.a, joint.b} == {first, second} for joint in engine.scene.joints):
         when += " (collide=False of their joint lets them)"
-    raise ValueError(
+    raise Overlap(
         f"bodies {a!r} and {b!r} overlap by {-contacts.gap[c]:.3g} m {when}, more than penetration_tol = "
         f"{tolerance:g} m; move them, or give overlap='resolve' or 'keep' to simulate, "
         "--overlap to the command run, or overlap under [run] of a model file."

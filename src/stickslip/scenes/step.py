@@ -21,9 +21,11 @@ from stickslip.codes import (
     MAX_LCP_SIZE,
     MAX_PENETRATION,
     MAX_RESIDUAL,
+    PAOLI,
     PROJECTION_ENERGY,
     PROJECTIONS,
     STEPS,
+    WORK_BEFORE,
 )
 from stickslip.jit import entry, kernel, prange
 from stickslip.projections import worse
@@ -341,8 +343,12 @@ def note_work(world: World, touching: Touching, problems: Problems, diary: Diary
         gained += taut_work(bodies)
     numbers[RULE_GAIN] = max(numbers[RULE_GAIN], gained)
     numbers[CONTACT_WORK] += work
-    if work > numbers[MAX_ENERGY_GAIN]:
-        numbers[MAX_ENERGY_GAIN] = work
+    gain = work
+    if world.options.scheme == PAOLI:  # an impact takes two steps
+        gain = work + min(numbers[WORK_BEFORE], 0.0)
+        numbers[WORK_BEFORE] = work
+    if gain > numbers[MAX_ENERGY_GAIN]:
+        numbers[MAX_ENERGY_GAIN] = gain
         numbers[GAIN_STEP] = step + 1
 
 

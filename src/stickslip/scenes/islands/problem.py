@@ -22,7 +22,9 @@ eps u_A dt until its own blow in the next step.  Coefficients that differ, and f
 itself.)  Points without restitution that are in reach take part in any case, so that an impulse at one contact cannot
 drive another one in.  There is no velocity threshold: a body at rest has u_N,A = 0, and a body that lands gently
 rebounds by at most eps_N g_M / dt, which the next steps shrink by eps_N each time. Rule of the paper, [GS05] 5: active
-if g_M <= 0, xi = u + eps u_A in the laws.
+if g_M <= 0, xi = u + eps u_A in the laws.  Rule of [S00] (2.13), where M is A: active if g_A + dt u_N,A <= 0, which is
+f(q + h v) to first order, with the same laws.  Rule of Paoli and Schatzman: g_E + eps g_B >= 0 with the gap g_B one
+step before A; to first order this is u_N >= -(g_A + eps (g_A - dt u_N,A)) / dt.  An impact takes two steps.
 
 Slip is that over the step, from midpoint to midpoint (`slips`).  With the arms of the midpoint alone what sticks to a
 body that turns, or pivots on a corner, would go along the tangent, and creep outwards by omega^2 dt / 2 times the arm
@@ -37,7 +39,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.codes import GRAIN
+from stickslip.codes import GRAIN, PAOLI, STEWART
 from stickslip.jit import call_address, kernel
 from stickslip.scenes.islands.slips import gap_beyond, slip_beyond, turn_as_one, turns
 from stickslip.scenes.layout import (
@@ -299,6 +301,24 @@ def take_turn(bodies: Bodies, geoms: Geoms, contacts: Contacts, active: Active, 
         bias[1], bias[2] = bias[1] + beyond[1], bias[2] + beyond[2]
 
 
+@kernel
+def stays_open(options: Options, gap: float, before: float, free: float, slop: float, bounces: bool) -> bool:
+    """Whether a contact takes no part, by its normal velocity before and without impulses."""
+    if options.scheme == STEWART:  # [S00] (2.13)
+        return gap + options.dt * before > slop
+    return options.predictive and gap > slop and gap + options.dt * free > 0.0 and bounces
+
+
+@kernel
+def by_law(options: Options, gap: float, before: float, eps: float, slop: float) -> tuple[bool, float]:
+    """Whether a contact is struck, and its bias along the normal, under a rule that is not predictive."""
+    if options.scheme == PAOLI:
+        # only within an impact are contacts below: they come up to where they were a step before, times eps
+        struck = (before < 0.0 and gap + options.dt * before <= slop) or (eps > 0.0 and gap < -slop)
+        return struck, (gap + eps * (gap - options.dt * before)) / options.dt
+    return before < 0.0, eps * before
+
+
 @kernel(apart=True)
 def activate(
     contacts: Contacts, count: int, bodies: Bodies, vel: np.ndarray, geoms: Geoms, materials: Materials,
@@ -315,7 +335,7 @@ def activate(
         if c == 0 or not same_pair(contacts, c - 1, c):
             least, widest = gaps_of_pair(contacts, c, count)
             kept = options.slop if carries(contacts, c, count) else 0.0
-        if not options.predictive and gap > 0.0:
+        if not options.predictive and gap > 0.0 and options.scheme == 0:
             continue
         active.contact[n] = c
         set_arms(contacts, c, bodies, a, b, active, n)
@@ -323,11 +343,11 @@ def activate(
         frame = active.frame[n]
         tangents(contacts.normal[c], dim == 2, frame)
         v0, _, _ = approach(active, n, bodies, bodies.free, a, b)
+        u0, u1, u2 = approach(active, n, bodies, vel, a, b)
         k, m = geoms.material[contacts.pair[c, 0]], geoms.material[contacts.pair[c, 1]]
         bounces = (materials.eps_N[k, m] > 0.0 or materials.curve[k, m] >= 0) and options.law == 0
-        if options.predictive and gap > slop and gap + dt * v0 > 0.0 and bounces:
+        if stays_open(options, gap, u0, v0, slop, bounces):
             continue
-        u0, u1, u2 = approach(active, n, bodies, vel, a, b)
         mu, axes_of = materials.mu[k, m], materials.axes_of[k, m]
         if axes_of > 0 and dim == 3 and mu > 0.0:
             mu = stretched(bodies.mid[a if axes_of == 1 else b], mu, materials.aspect[k, m], frame)
@@ -364,7 +384,7 @@ def activate(
                 floor = -eps_N * u0
             bias[0] = more - floor
         else:
-            active.impact[n], bias[0] = u0 < 0.0, eps_N * u0
+            active.impact[n], bias[0] = by_law(options, gap, u0, eps_N, slop)
         take_belt(active, n, bodies, a, b)
         struck = active.impact[n] or not options.predictive
         bias[1], bias[2] = (eps_T * u1, eps_T * u2) if struck else (0.0, 0.0)
