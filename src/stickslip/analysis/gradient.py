@@ -71,14 +71,29 @@ def gradient(
     MotionError : the motion cannot go on
     ArithmeticError : the sweep back disagrees with a forward column that runs along
     """
-    require_scenario(scenario, "gradient")
-    scenario.system.require_planar("gradient")
     if method not in ("adjoint", "forward"):
         raise ValueError(f"method must be 'adjoint' or 'forward', got {method!r}.")
+    require_scenario(scenario, "gradient")
+    scenario.system.require_planar("gradient")
     case = scenario if params is None else replace(scenario, params={**(scenario.params or {}), **params})
     asked = _Asked.checked(case, checked_names(case, wrt), times, events, contact, t_end)
-    walk = _adjoint if method == "adjoint" else _forward
-    return walk(asked, case, objective, slope, EventDriven(rtol=rtol, zeno=ZENO), law_from(law))
+    goal = _Goal(objective, slope, (asked.stops,) if asked.sampled else ())
+    judge = EventDriven(rtol=rtol, zeno=ZENO)
+    if method == "forward":
+        return _forward(asked, case, goal, judge, law_from(law))
+    return _adjoint(asked, case, goal, judge, law_from(law))[:2]
+
+
+def gradient_with_events(
+    objective: Callable[..., float], case: Scenario, names: tuple[str, ...], *, times: Any, events: str | None,
+    contact: str | None, slope: Callable[..., Any] | None, t_end: float | None, rtol: float,
+    law: str | ImpactLaw | None,
+) -> tuple[float, Array, tuple[Any, ...]]:  # fmt: skip
+    """Value and gradient as `gradient` gives them, with kinds and contacts of the events on the way."""
+    case.system.require_planar("gradient")
+    asked = _Asked.checked(case, names, times, events, contact, t_end)
+    goal = _Goal(objective, slope, (asked.stops,) if asked.sampled else ())
+    return _adjoint(asked, case, goal, EventDriven(rtol=rtol, zeno=ZENO), law_from(law))
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,10 +175,7 @@ class _Goal:
         return found
 
 
-def _forward(
-    asked: _Asked, case: Scenario, objective: Callable[..., float], slope: Callable[..., Any] | None,
-    judge: EventDriven, law: ImpactLaw,
-) -> tuple[float, Array]:  # fmt: skip
+def _forward(asked: _Asked, case: Scenario, goal: _Goal, judge: EventDriven, law: ImpactLaw) -> tuple[float, Array]:
     """The gradient by one column per quantity."""
     motion = varied_motion(case, asked.names, asked.end, judge, law)
     n, stops, columns = 2 * motion.f, asked.stops, len(asked.names)
@@ -171,18 +183,16 @@ def _forward(
     for number, state, here in motion.tangents(stops):
         x[number], X[number] = state, here
     seen = asked.seen(motion, x, X)
-    goal = _Goal(objective, slope, (stops,) if asked.sampled else ())
     value = goal.at(*seen.arguments)
-    if slope is None:
+    if goal.slope is None:
         return value, _differences(goal.at, seen, columns)
     return value, _total(goal.slopes(seen.arguments), seen.slopes)
 
 
 def _adjoint(
-    asked: _Asked, case: Scenario, objective: Callable[..., float], slope: Callable[..., Any] | None,
-    judge: EventDriven, law: ImpactLaw,
-) -> tuple[float, Array]:  # fmt: skip
-    """The gradient by one motion forward and one sweep back."""
+    asked: _Asked, case: Scenario, goal: _Goal, judge: EventDriven, law: ImpactLaw
+) -> tuple[float, Array, tuple[Any, ...]]:
+    """The gradient by one motion forward and one sweep back; with kinds and contacts of the events."""
     X, directions = quantities(case, asked.names)
     motion = AdjointMotion(
         **start_of(case, asked.end, judge, law), columns=asked.names, all_X=X, all_directions=directions,
@@ -191,7 +201,6 @@ def _adjoint(
     motion.follow()
     f = motion.f
     seen = asked.seen(motion, motion.sampled, motion.sampled_X[:, :, None])
-    goal = _Goal(objective, slope, (asked.stops,) if asked.sampled else ())
     value, slopes = goal.at(*seen.arguments), goal.slopes(seen.arguments)
     samples, events = np.zeros((len(asked.stops), 2 * f)), {}
     if asked.events is None:
@@ -202,10 +211,11 @@ def _adjoint(
         kept = _kept_moments(motion, asked.events, asked.contact)
         numbers = {id(moment): number for number, moment in enumerate(motion.moments)}
         events = {numbers[id(moment)]: float(weight) for moment, weight in zip(kept, slopes[0], strict=True)}
+    seen_events = tuple((moment.kind, moment.contacts) for moment in motion.moments)
     found = motion.slopes_back(samples, events)
     along = [np.abs(part) * np.abs(column[..., 0]) for part, column in zip(slopes, seen.slopes, strict=True)]
     motion.checked(found, float(_total(slopes, seen.slopes)[0]), float(sum(part.sum() for part in along)))
-    return value, found
+    return value, found, seen_events
 
 
 def _mixture(case: Scenario, names: tuple[str, ...]) -> Array:
