@@ -118,6 +118,21 @@ def test_a_gradient_that_disagrees_with_its_forward_column_is_refused(monkeypatc
         ss.gradient(lambda q, u: q[0], BALL, ["restitution", "y"], t_end=1.0)
 
 
+def test_events_before_a_derivative_is_lost_have_their_gradient(monkeypatch):
+    act = adjoint.AdjointMotion._act
+
+    def losing(self, event):
+        act(self, event)
+        if event.t > 1.2:
+            self.lose(event.t + 1e-3, "lost")
+
+    monkeypatch.setattr(adjoint.AdjointMotion, "_act", losing)
+    slope = ss.gradient(lambda t: t[0], BALL, ["y"], events="impact", t_end=3.0, slope=lambda t: np.eye(len(t))[0])[1]
+    assert slope == pytest.approx([0.5 * math.sqrt(2.0 / 9.81)], rel=1e-10)
+    with pytest.raises(ValueError, match="lost"):
+        ss.gradient(lambda q, u: q[0], BALL, ["y"], t_end=3.0)
+
+
 def driven_by_many(count=100):
     """An oscillator with a stop, driven by a sum of `count` harmonics whose amplitudes are the parameters."""
     x, v, t = sp.symbols("x v t")

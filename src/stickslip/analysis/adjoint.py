@@ -150,22 +150,22 @@ class AdjointMotion(VariedMotion):
             return
         times, states, h, marks = cut
         n, pieces = 2 * self.f, len(h)
-        finite = bool(np.all(np.isfinite(self.X)))
-        if pieces and (finite or self.again):
+        if not self.again and not np.all(np.isfinite(self.X)):
+            return  # there is no derivative from here on, and `sampled_X` says so
+        A, Phi, add = np.zeros((0, n, n)), np.zeros((0, n, n)), np.zeros((0, n))
+        if pieces:
             A, B = self.linear(times, states, arcs[0].mode)
             right = np.concatenate([A, B], axis=2).reshape(pieces, STAGES * n, n + 1)
             K = np.linalg.solve(stage_matrices(h, A), right).reshape(pieces, STAGES, n, n + 1)
             grown = h[:, None, None] * np.einsum("s,jsab->jab", WEIGHTS, K)
             Phi, add = np.eye(n) + grown[:, :, :n], grown[:, :, n]
-        else:
-            A, Phi, add = np.zeros((0, n, n)), np.zeros((pieces, n, n)), np.zeros((pieces, n))
         x = self.X[:, 0]
         at = {position: [s for p, s in marks if p == position] for position, _ in marks}
         for piece in range(pieces + 1):
             for sample in at.get(piece, ()) if not self.again else ():
                 self.sampled_X[sample] = x
             if piece < pieces:
-                x = Phi[piece] @ x + add[piece] if finite else x
+                x = Phi[piece] @ x + add[piece]
         self.X = x[:, None]
         self.items.append(Stretch(times, states, arcs[0].mode, h, A, Phi, tuple(marks)))
 

@@ -100,10 +100,10 @@ def one_sided(
     (key,) = checked_names(case, (name,))
     end = case.t_end if t_end is None else real_number(t_end, "t_end")
     value = value_of(case, key)
-    distances = _LONGEST * (abs(value) or 1.0) * _SHRINKS ** -np.arange(_DISTANCES)
+    distances = np.asarray(_LONGEST * (abs(value) or 1.0) * _SHRINKS ** -np.arange(_DISTANCES), float)
     sides, ends = [], []
     for sign in (-1.0, 1.0):
-        side, near = _side(case, key, value + sign * distances, distances, end, rtol, law)
+        side, near = _side(case, key, np.asarray(value + sign * distances, float), distances, end, rtol, law)
         sides.append(side)
         ends.append(near)
     return _judged(key, value, sides, ends, distances)
