@@ -8,6 +8,7 @@ from examples.test_examples import run
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
+@pytest.mark.slow
 def test_a_throw_bounces_into_the_cup(tmp_path):
     path = tmp_path / "cup.png"
     result = run("throw_into_a_cup", "--plot", path)
