@@ -21,9 +21,13 @@ from stickslip.analysis.diagram import bifurcation as bifurcation
 from stickslip.analysis.equilibrium import equilibrium as equilibrium
 from stickslip.analysis.erdmann import erdmann as erdmann
 from stickslip.analysis.gradient import gradient as gradient
+from stickslip.analysis.hessian import Hessian as Hessian
+from stickslip.analysis.hessian import hessian as hessian
 from stickslip.analysis.limit_cycle import limit_cycle as limit_cycle
 from stickslip.analysis.lyapunov import lyapunov as lyapunov
 from stickslip.analysis.lyapunov import recurrence as recurrence
+from stickslip.analysis.one_sided import OneSided as OneSided
+from stickslip.analysis.one_sided import one_sided as one_sided
 from stickslip.analysis.outcomes import outcomes as outcomes
 from stickslip.analysis.painleve import painleve as painleve
 from stickslip.analysis.poincare import poincare as poincare

@@ -51,18 +51,22 @@ def run_of(scenario, name, value, t_end):
 def measured(scenario, name, t_end):
     """d(q, u)(t_end)/d name by differences of order 6 and the error they claim; None where their events differ.
 
-    Of several steps the one whose orders 4 and 6 differ least is taken.
+    Of several steps the one whose orders 4 and 6 differ least is taken.  Raises ValueError where runs refuse every
+    other value: a start off its constraints.
     """
     states = (*scenario.system.coordinate_names, *scenario.system.velocity_names)
     start = dict(zip(states, (*scenario.q0, *scenario.u0), strict=True))
     value = float({**scenario.parameters, **start}[name])
     size = abs(value) or 1.0
-    best, claimed = None, math.inf
+    best, claimed, refused = None, math.inf, []
     for share in (1e-2, 2e-3, 4e-4, 8e-5, 1.6e-5):
         step = share * size
         try:
             pairs = [[run_of(scenario, name, value + s * i * step, t_end) for s in (1, -1)] for i in (1, 2, 3)]
-        except (ValueError, ArithmeticError):
+        except ValueError as problem:
+            refused.append(problem)
+            continue
+        except ArithmeticError:
             continue
         if any(row[1] != pairs[0][0][1] for pair in pairs for row in pair):
             continue
@@ -71,6 +75,8 @@ def measured(scenario, name, t_end):
         error = float(np.abs(sixth - fourth).max())
         if error < claimed:
             best, claimed = sixth, error
+    if len(refused) == 5:
+        raise refused[-1]
     return best, claimed
 
 
@@ -95,7 +101,12 @@ def compared(name, seed, quantities):
             if not found.reliable:
                 unreliable.append((key, found.reason))
                 break
-            slope, claimed = measured(scenario, key, end)
+            try:
+                slope, claimed = measured(scenario, key, end)
+            except ValueError as problem:
+                assert "constraint" in str(problem), problem
+                unreliable.append((key, f"no run beside it: {problem}"))
+                break
             size = 0.0 if slope is None else max(float(np.abs(slope).max()), 1e-3)
             if slope is not None and np.abs(found.end).max() < 1e-9:  # no effect: relative to 1, not to nothing
                 size = max(size, 1.0)

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.analysis.sensitivity import ZENO, checked_names, doubt_jumps, varied_motion
+from stickslip.analysis.adjoint import AdjointMotion
+from stickslip.analysis.sensitivity import ZENO, checked_names, doubt_jumps, quantities, start_of, varied_motion
 from stickslip.analysis.slopes import EIGHTH_ORDER
 from stickslip.analysis.varied_motion import Moment, VariedMotion
 from stickslip.checks import Array, real_array, real_number, unknown_name
@@ -34,10 +35,10 @@ class _Seen:
 def gradient(
     objective: Callable[..., float], scenario: Scenario, wrt: Sequence[str] | str, *, times: Any = None,
     events: str | None = None, contact: str | None = None, slope: Callable[..., Any] | None = None,
-    t_end: float | None = None, rtol: float = 1e-11, law: str | ImpactLaw | None = None,
+    method: str = "adjoint", t_end: float | None = None, rtol: float = 1e-11, law: str | ImpactLaw | None = None,
     params: Mapping[Any, float] | None = None,
 ) -> tuple[float, Array]:  # fmt: skip
-    """Value and gradient of a function of a motion, by the forward derivatives of `sensitivity`.
+    """Value and gradient of a function of a motion, by the adjoint of the derivatives of `sensitivity`.
 
     The objective is one of three functions:
 
@@ -45,7 +46,8 @@ def gradient(
     - objective(t, q, u) of samples, where `times` are given: (n,), (n, f), (n, f)
     - objective(t) of the times of events, where `events` is given: (m,), in their order
 
-    The cost grows with the number of quantities.
+    The motion is followed once, and then a sweep goes back along it: the cost does not depend on the number of
+    quantities (`analysis.adjoint`).
 
     Parameters
     ----------
@@ -56,6 +58,7 @@ def gradient(
     contact : name of the contact whose events are taken; None: of all contacts
     slope : function of what the objective takes, which returns derivatives of the objective: (by q, by u) of the
         end and of samples, (by t) of events, each shaped as its argument.  None: central differences of order 8
+    method : "adjoint", or "forward", whose cost grows with the number of quantities
 
     Returns
     -------
@@ -66,48 +69,162 @@ def gradient(
     ValueError : as `sensitivity`; an objective that returns no number; a motion without reliable derivatives up to
         the time that the objective needs; a sample at an event; no event of the kind
     MotionError : the motion cannot go on
+    ArithmeticError : the sweep back disagrees with a forward column that runs along
     """
+    if method not in ("adjoint", "forward"):
+        raise ValueError(f"method must be 'adjoint' or 'forward', got {method!r}.")
     require_scenario(scenario, "gradient")
     scenario.system.require_planar("gradient")
     case = scenario if params is None else replace(scenario, params={**(scenario.params or {}), **params})
-    names = checked_names(case, wrt)
-    if times is not None and events is not None:
-        raise ValueError("gradient takes times (an objective of samples) or events (of event times), got both.")
-    if contact is not None and events is None:
-        raise ValueError("contact chooses among events: give events as well, such as events='impact'.")
-    end = case.t_end if t_end is None else real_number(t_end, "t_end")
-    if not end > 0.0:
-        raise ValueError(f"t_end must be positive, got {end:g}.")
-    stops = _checked_times(times, t_end) if times is not None else np.array([end])
-    if events is not None and events not in EVENT_KINDS:
-        raise ValueError(f"events: {unknown_name('kind of event', events, EVENT_KINDS)}")
-    if contact is not None and contact not in case.system.contact_names:
-        raise ValueError(f"contact: {unknown_name('contact', contact, case.system.contact_names)}")
-    end = max(float(stops[-1]), 1e-300)
-    motion = varied_motion(case, names, end, EventDriven(rtol=rtol, zeno=ZENO), law_from(law))
-    f = motion.f
-    x, X = np.empty((len(stops), 2 * f)), np.empty((len(stops), 2 * f, len(names)))
-    for number, state, here in motion.tangents(stops):
-        x[number], X[number] = state, here
-    doubt_jumps(motion)
-    if events is not None:
-        seen = _seen_events(motion, events, contact, end)
-    else:
-        _refuse_samples_at_events(motion, stops, end)
-        seen = _Seen((x[:, :f], x[:, f:]), (X[:, :f], X[:, f:]), end)
-        if times is None:
-            seen = _Seen((x[-1, :f], x[-1, f:]), (X[-1, :f], X[-1, f:]), end)
-    _refuse_doubts(motion, seen)
-    given = (stops,) if times is not None else ()
+    asked = _Asked.checked(case, checked_names(case, wrt), times, events, contact, t_end)
+    goal = _Goal(objective, slope, (asked.stops,) if asked.sampled else ())
+    judge = EventDriven(rtol=rtol, zeno=ZENO)
+    if method == "forward":
+        return _forward(asked, case, goal, judge, law_from(law))
+    return _adjoint(asked, case, goal, judge, law_from(law))[:2]
 
-    def at(*arguments: Array) -> float:
-        found = objective(*(value.copy() for value in (*given, *arguments)))
+
+def gradient_with_events(
+    objective: Callable[..., float], case: Scenario, names: tuple[str, ...], *, times: Any, events: str | None,
+    contact: str | None, slope: Callable[..., Any] | None, t_end: float | None, rtol: float,
+    law: str | ImpactLaw | None,
+) -> tuple[float, Array, tuple[Any, ...]]:  # fmt: skip
+    """Value and gradient as `gradient` gives them, with kinds and contacts of the events on the way."""
+    case.system.require_planar("gradient")
+    asked = _Asked.checked(case, names, times, events, contact, t_end)
+    goal = _Goal(objective, slope, (asked.stops,) if asked.sampled else ())
+    return _adjoint(asked, case, goal, EventDriven(rtol=rtol, zeno=ZENO), law_from(law))
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """What is asked for: quantities, times of samples or the end [s], kind and contact of events."""
+
+    names: tuple[str, ...]
+    stops: Array
+    sampled: bool
+    events: str | None
+    contact: str | None
+
+    @classmethod
+    def checked(
+        cls, case: Scenario, names: tuple[str, ...], times: Any, events: str | None, contact: str | None,
+        t_end: float | None,
+    ) -> _Asked:  # fmt: skip
+        if times is not None and events is not None:
+            raise ValueError("gradient takes times (an objective of samples) or events (of event times), got both.")
+        if contact is not None and events is None:
+            raise ValueError("contact chooses among events: give events as well, such as events='impact'.")
+        end = case.t_end if t_end is None else real_number(t_end, "t_end")
+        if not end > 0.0:
+            raise ValueError(f"t_end must be positive, got {end:g}.")
+        stops = _checked_times(times, t_end) if times is not None else np.array([end])
+        if events is not None and events not in EVENT_KINDS:
+            raise ValueError(f"events: {unknown_name('kind of event', events, EVENT_KINDS)}")
+        if contact is not None and contact not in case.system.contact_names:
+            raise ValueError(f"contact: {unknown_name('contact', contact, case.system.contact_names)}")
+        return cls(names, stops, times is not None, events, contact)
+
+    @property
+    def end(self) -> float:
+        """When the run ends [s]."""
+        return max(float(self.stops[-1]), 1e-300)
+
+    def seen(self, motion: VariedMotion, x: Array, X: Array) -> _Seen:
+        """What the objective sees of a motion with states x (n, 2 f) and derivatives X (n, 2 f, k) at the stops."""
+        f = motion.f
+        doubt_jumps(motion)
+        if self.events is not None:
+            seen = _seen_events(motion, self.events, self.contact, self.end)
+        else:
+            _refuse_samples_at_events(motion, self.stops, self.end)
+            seen = _Seen((x[:, :f], x[:, f:]), (X[:, :f], X[:, f:]), self.end)
+            if not self.sampled:
+                seen = _Seen((x[-1, :f], x[-1, f:]), (X[-1, :f], X[-1, f:]), self.end)
+        _refuse_doubts(motion, seen)
+        return seen
+
+
+@dataclass(frozen=True, eq=False)
+class _Goal:
+    """The objective with what it is given besides states and times of events."""
+
+    objective: Callable[..., float]
+    slope: Callable[..., Any] | None
+    given: tuple[Array, ...]
+
+    def at(self, *arguments: Array) -> float:
+        found = self.objective(*(value.copy() for value in (*self.given, *arguments)))
         return real_number(float(found), "what the objective returns")
 
-    if slope is None:
-        return at(*seen.arguments), _differences(at, seen, len(names))
-    found = slope(*(value.copy() for value in (*given, *seen.arguments)))
-    return at(*seen.arguments), _by_slope(found, seen, len(names))
+    def slopes(self, arguments: tuple[Array, ...]) -> tuple[Array, ...]:
+        """Derivatives by the arguments: given, or central differences of order 8 by each of their entries."""
+        if self.slope is not None:
+            return _checked_slope(self.slope(*(value.copy() for value in (*self.given, *arguments))), arguments)
+        found = tuple(np.zeros_like(x) for x in arguments)
+        for number, x in enumerate(arguments):
+            for place in np.ndindex(x.shape):
+                step = _DIFFERENCE * max(1.0, abs(float(x[place])))
+
+                def moved(share: float, number: int = number, place: Any = place, step: float = step) -> float:
+                    there = [value.copy() for value in arguments]
+                    there[number][place] += share * step
+                    return self.at(*there)
+
+                found[number][place] = math.fsum(w * (moved(i) - moved(-i)) for i, w in EIGHTH_ORDER) / step
+        return found
+
+
+def _forward(asked: _Asked, case: Scenario, goal: _Goal, judge: EventDriven, law: ImpactLaw) -> tuple[float, Array]:
+    """The gradient by one column per quantity."""
+    motion = varied_motion(case, asked.names, asked.end, judge, law)
+    n, stops, columns = 2 * motion.f, asked.stops, len(asked.names)
+    x, X = np.empty((len(stops), n)), np.empty((len(stops), n, columns))
+    for number, state, here in motion.tangents(stops):
+        x[number], X[number] = state, here
+    seen = asked.seen(motion, x, X)
+    value = goal.at(*seen.arguments)
+    if goal.slope is None:
+        return value, _differences(goal.at, seen, columns)
+    return value, _total(goal.slopes(seen.arguments), seen.slopes)
+
+
+def _adjoint(
+    asked: _Asked, case: Scenario, goal: _Goal, judge: EventDriven, law: ImpactLaw
+) -> tuple[float, Array, tuple[Any, ...]]:
+    """The gradient by one motion forward and one sweep back; with kinds and contacts of the events."""
+    X, directions = quantities(case, asked.names)
+    motion = AdjointMotion(
+        **start_of(case, asked.end, judge, law), columns=asked.names, all_X=X, all_directions=directions,
+        mixture=_mixture(case, asked.names), stops=asked.stops,
+    )  # fmt: skip
+    motion.follow()
+    f = motion.f
+    seen = asked.seen(motion, motion.sampled, motion.sampled_X[:, :, None])
+    value, slopes = goal.at(*seen.arguments), goal.slopes(seen.arguments)
+    samples, events = np.zeros((len(asked.stops), 2 * f)), {}
+    if asked.events is None:
+        whole = np.concatenate(slopes, axis=-1)
+        samples[:] = whole if asked.sampled else 0.0
+        samples[-1] = whole[-1] if asked.sampled else whole
+    else:
+        kept = _kept_moments(motion, asked.events, asked.contact)
+        numbers = {id(moment): number for number, moment in enumerate(motion.moments)}
+        events = {numbers[id(moment)]: float(weight) for moment, weight in zip(kept, slopes[0], strict=True)}
+    seen_events = tuple((moment.kind, moment.contacts) for moment in motion.moments)
+    found = motion.slopes_back(samples, events)
+    along = [np.abs(part) * np.abs(column[..., 0]) for part, column in zip(slopes, seen.slopes, strict=True)]
+    motion.checked(found, float(_total(slopes, seen.slopes)[0]), float(sum(part.sum() for part in along)))
+    return value, found, seen_events
+
+
+def _mixture(case: Scenario, names: tuple[str, ...]) -> Array:
+    """Shares of the quantities in one column: random, of the size of the quantities."""
+    system = case.system
+    states = dict(zip((*system.coordinate_names, *system.velocity_names), (*case.q0, *case.u0), strict=True))
+    sizes = np.array([abs(float({**case.parameters, **states}[name])) or 1.0 for name in names])
+    rng = np.random.default_rng(len(names))
+    return np.asarray(sizes * rng.uniform(0.5, 1.5, len(names)) * rng.choice([-1.0, 1.0], len(names)))
 
 
 def _checked_times(times: Any, t_end: float | None) -> Array:
@@ -124,10 +241,9 @@ def _checked_times(times: Any, t_end: float | None) -> Array:
 
 def _seen_events(motion: VariedMotion, kind: str, contact: str | None, end: float) -> _Seen:
     """Times of the events of a kind."""
-    moments = sorted(motion.moments, key=lambda moment: moment.t)
-    kept: list[Moment] = [m for m in moments if m.kind == kind and (contact is None or contact in m.contacts)]
+    kept = _kept_moments(motion, kind, contact)
     if not kept:
-        found = ", ".join(sorted({moment.kind for moment in moments})) or "none"
+        found = ", ".join(sorted({moment.kind for moment in motion.moments})) or "none"
         where = f" of contact {contact!r}" if contact is not None else ""
         raise ValueError(f"events: the motion has no event {kind!r}{where} up to t = {end:g} s; events: {found}.")
     for moment in kept:
@@ -136,6 +252,12 @@ def _seen_events(motion: VariedMotion, kind: str, contact: str | None, end: floa
         if abs(moment.t - end) <= _AT_AN_EVENT * end:
             raise ValueError(f"the run ends right at the event {kind!r}, t = {moment.t:.9g} s: choose a later t_end.")
     return _Seen((np.array([m.t for m in kept]),), (np.array([m.dt for m in kept]),), kept[-1].t)
+
+
+def _kept_moments(motion: VariedMotion, kind: str, contact: str | None) -> list[Moment]:
+    """Events of a kind and a contact, in the order of time."""
+    moments = sorted(motion.moments, key=lambda moment: moment.t)
+    return [m for m in moments if m.kind == kind and (contact is None or contact in m.contacts)]
 
 
 def _refuse_samples_at_events(motion: VariedMotion, stops: Array, end: float) -> None:
@@ -177,16 +299,22 @@ def _differences(at: Callable[..., float], seen: _Seen, columns: int) -> Array:
     return found
 
 
-def _by_slope(found: Any, seen: _Seen, columns: int) -> Array:
-    """The gradient from given derivatives of the objective."""
-    parts = (found,) if len(seen.arguments) == 1 else tuple(found)
-    words = ("by t",) if len(seen.arguments) == 1 else ("by q", "by u")
+def _checked_slope(found: Any, arguments: tuple[Array, ...]) -> tuple[Array, ...]:
+    """Given derivatives of the objective, checked."""
+    parts = (found,) if len(arguments) == 1 else tuple(found)
+    words = ("by t",) if len(arguments) == 1 else ("by q", "by u")
     if len(parts) != len(words):
         raise ValueError(f"slope must return ({', '.join(words)}), got {len(parts)} entries.")
-    total = np.zeros(columns)
-    for word, part, x, slopes in zip(words, parts, seen.arguments, seen.slopes, strict=True):
+    checked = []
+    for word, part, x in zip(words, parts, arguments, strict=True):
         values = real_array(part, f"slope must return real numbers {word}, got {part!r}.")
         if values.shape != x.shape:
             raise ValueError(f"slope must return an array of shape {x.shape} {word}, got {values.shape}.")
-        total += np.tensordot(values, slopes, values.ndim)
-    return total
+        checked.append(values)
+    return tuple(checked)
+
+
+def _total(parts: tuple[Array, ...], slopes: tuple[Array, ...]) -> Array:
+    """The gradient from derivatives of the objective by its arguments, and of these by the quantities."""
+    pairs = zip(parts, slopes, strict=True)
+    return np.asarray(sum(np.tensordot(part, columns, part.ndim) for part, columns in pairs))

@@ -238,16 +238,30 @@ def varied_motion(
     scenario: Scenario, names: tuple[str, ...], end: float, judge: EventDriven, law: ImpactLaw
 ) -> VariedMotion:
     """The motion with one column of derivatives per name, as `simulate` starts it."""
+    X, directions = quantities(scenario, names)
+    start = start_of(scenario, end, judge, law)
+    return VariedMotion(**start, directions=directions, X=X, columns=names)
+
+
+def start_of(scenario: Scenario, end: float, judge: EventDriven, law: ImpactLaw) -> dict[str, Any]:
+    """What a motion is made of, as `simulate` starts it."""
     system = scenario.system
     q, u, p = system.check(scenario.q0, scenario.u0, scenario.params)
+    kernel = module_or_plain(system.branched, "smooth", "auto")
+    rtol, atol = judge.tolerances
+    return dict(
+        system=system, kernel=kernel, p=p, law=law, solver=solver_from("auto"), t=0.0, q=q, u=u, t_end=end, rtol=rtol,
+        atol=atol, gap_tol=judge.gap_tol, zeno=judge.zeno, max_events=judge.max_events, tangent=False,
+    )  # fmt: skip
+
+
+def quantities(scenario: Scenario, names: tuple[str, ...]) -> tuple[Array, Array]:
+    """Start (2 f, k) and parameters (m, k) that each of the names moves."""
+    system = scenario.system
     states = (*system.coordinate_names, *system.velocity_names)
     X = np.array([[float(row == name) for name in names] for row in states])
     directions = np.array([[float(row == name) for name in names] for row in system.parameter_names])
-    return VariedMotion(
-        system, module_or_plain(system.branched, "smooth", "auto"), p, law, solver_from("auto"), 0.0, q, u, end,
-        *judge.tolerances, judge.gap_tol, judge.zeno, judge.max_events, tangent=False,
-        directions=directions.reshape(len(system.parameter_names), len(names)), X=X, columns=names,
-    )  # fmt: skip
+    return X, directions.reshape(len(system.parameter_names), len(names))
 
 
 def _doubt_end(motion: VariedMotion, end: float) -> None:

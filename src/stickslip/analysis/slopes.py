@@ -239,15 +239,20 @@ class Slopes:
 
         Returns y (size, P) and (size, P, K).  d y = -K^-1 r_z d, with y frozen in r: no derivative of an inverse.
         """
-        P, columns = z.shape[1], D.shape[1]
+        columns = D.shape[1]
+        y, K = self.values(residual, z, size)
+        slopes = self.slopes(lambda Z: residual(Z, np.repeat(y, columns, axis=1)), z, D)
+        return y, -np.moveaxis(solve_balance(K, np.moveaxis(slopes, 1, 0), self.f), 0, 1)
+
+    def values(self, residual: Callable[[Array, Array], Array], z: Array, size: int) -> tuple[Array, Array]:
+        """y (size, P) with residual(Z, y) = 0, which is linear in y, at points z (N, P), and its matrices (P, ...)."""
+        P = z.shape[1]
         many = np.repeat(z, size + 1, axis=1)
         trial = np.tile(np.eye(size + 1)[1:], (1, P))  # y = 0, and every unit vector
         values = np.real(residual(many.astype(complex) if self.exact else many, trial)).reshape(size, P, size + 1)
         start, K = values[:, :, 0], values[:, :, 1:] - values[:, :, :1]
         K = np.moveaxis(K, 1, 0)  # (P, rows, unknowns)
-        y = -_solve(K, start.T[:, :, None], self.f)[:, :, 0].T
-        slopes = self.slopes(lambda Z: residual(Z, np.repeat(y, columns, axis=1)), z, D)
-        return y, -np.moveaxis(_solve(K, np.moveaxis(slopes, 1, 0), self.f), 0, 1)
+        return -solve_balance(K, start.T[:, :, None], self.f)[:, :, 0].T, K
 
     # -- equations of an impact ------------------------------------------------------------------------------
 
@@ -349,12 +354,12 @@ class Slopes:
 
         m = len(index)
         K = np.block([[M, -W_begin.T], [W_end, np.zeros((m, m))]])
-        return -_solve(K[None], self.slopes(left, z[:, None], D)[:, 0, :][None], f)[0, :f]
+        return -solve_balance(K[None], self.slopes(left, z[:, None], D)[:, 0, :][None], f)[0, :f]
 
 
-def _solve(K: Array, b: Array, f: int) -> Array:
-    """K^-1 b of matrices K (P, m, m) whose first f rows are a balance of forces; the least unknowns where rows are
-    implied by others.
+def solve_balance(K: Array, b: Array, f: int, transposed: bool = False) -> Array:
+    """K^-1 b, or K^-T b, of matrices K (P, m, m) whose first f rows are a balance of forces; the least unknowns where
+    rows are implied by others.
     """
     inertia = np.abs(np.einsum("pii->pi", K)[:, :f])
     size = np.ones(K.shape[:2])
@@ -362,6 +367,7 @@ def _solve(K: Array, b: Array, f: int) -> Array:
     below = np.abs(K[:, f:, :f] / size[:, None, :f]).max(axis=2, initial=0.0)
     size[:, f:] = np.where(below > 0.0, below, 1.0)
     scaled, right = K / size[:, :, None] / size[:, None, :], b / size[:, :, None]
+    scaled = scaled.swapaxes(1, 2) if transposed else scaled
     values = np.linalg.svd(scaled, compute_uv=False)
     if np.all(values[:, -1] > _SINGULAR * values[:, 0]):
         return np.asarray(np.linalg.solve(scaled, right) / size[:, :, None])

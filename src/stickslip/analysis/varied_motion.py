@@ -30,8 +30,8 @@ from stickslip.laws import Newton
 from stickslip.mechanisms.system import CLUTCH, CONSTRAINT, CONTACT, SPRING
 from stickslip.trajectory import ACCUMULATES, EVENT_KINDS, GRAZES, KINK, STRIKES
 
-_STAGES = 5  # of Gauss collocation, order 10
-_PIECES = 2  # collocation steps per arc, at least
+STAGES = 5  # of Gauss collocation, order 10
+PIECES = 2  # collocation steps per arc, at least
 _GRAZING = 1e-7  # a rate of a guard below this share of its terms
 _MARGIN = 1e-6  # contacts nearer to the edge of their law, relative, are at a corner of it
 _TOGETHER = 1e-6  # times of coinciding events may move apart by this share
@@ -50,7 +50,7 @@ def _collocation(stages: int) -> tuple[Array, Array, Array]:
     return nodes, weights, A
 
 
-_NODES, _WEIGHTS, _COEFFICIENTS = _collocation(_STAGES)
+NODES, WEIGHTS, COEFFICIENTS = _collocation(STAGES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,10 +113,7 @@ class VariedMotion(FollowedMotion):
         grazes, done = 0, 0
         for arc in self.arcs():
             self.passed.clear()
-            while self.book.counts["grazes"] > grazes:
-                grazes = self.book.counts["grazes"]
-                time, k = self.grazed
-                self.doubt(time, f"contact {self.names[k]!r} grazes: to one side the derivative is infinite")
+            grazes = self._doubt_grazes(grazes)
             last = arc.t_E >= self.t_end
             stop = len(times) if last else int(np.searchsorted(times, arc.t_E, side="left"))
             inside = np.minimum(times[done:stop], arc.t_E)
@@ -128,6 +125,13 @@ class VariedMotion(FollowedMotion):
             self.X = next(carried)
             done = stop
 
+    def _doubt_grazes(self, seen: int) -> int:
+        """Doubt a motion that has grazed since `seen` grazes; returns how many there are."""
+        if self.book.counts["grazes"] > seen:
+            time, k = self.grazed
+            self.doubt(time, f"contact {self.names[k]!r} grazes: to one side the derivative is infinite")
+        return int(self.book.counts["grazes"])
+
     def _carry(self, arc: Arc, stops: Array) -> Iterator[Array]:
         """X' = A X + B along an arc: X at the stops, times within the arc, and at its end."""
         X, n = self.X, 2 * self.f
@@ -137,23 +141,23 @@ class VariedMotion(FollowedMotion):
             for _ in lengths:
                 yield X
             return
-        share = _PIECES * lengths / max(arc.t_E - arc.t_A, 1e-300)
+        share = PIECES * lengths / max(arc.t_E - arc.t_A, 1e-300)
         pieces = np.where(lengths > 0.0, np.maximum(1, np.ceil(share - 1e-9)), 0).astype(int)
         h = np.repeat(lengths / np.maximum(pieces, 1), pieces)
         number = np.arange(len(h)) - np.repeat(np.cumsum(pieces) - pieces, pieces)  # of a piece between two stops
         begins = np.repeat(edges[:-1], pieces) + number * h
-        times = (begins[:, None] + h[:, None] * _NODES).ravel()
+        times = (begins[:, None] + h[:, None] * NODES).ravel()
         A, B = self.linear(times, arc.vector(times)[:, :n], arc.mode) if len(times) else (None, None)
         piece = 0
         for count in pieces:
             for _ in range(count):
                 assert A is not None and B is not None
-                here = slice(piece * _STAGES, (piece + 1) * _STAGES)
+                here = slice(piece * STAGES, (piece + 1) * STAGES)
                 A_i, B_i = A[here], B[here]
-                G = np.eye(_STAGES * n)
-                G -= h[piece] * np.einsum("ij,iab->iajb", _COEFFICIENTS, A_i).reshape(_STAGES * n, -1)
-                K = np.linalg.solve(G, (A_i @ X + B_i).reshape(_STAGES * n, -1))
-                X = X + h[piece] * np.tensordot(_WEIGHTS, K.reshape(_STAGES, n, -1), 1)
+                G = np.eye(STAGES * n)
+                G -= h[piece] * np.einsum("ij,iab->iajb", COEFFICIENTS, A_i).reshape(STAGES * n, -1)
+                K = np.linalg.solve(G, (A_i @ X + B_i).reshape(STAGES * n, -1))
+                X = X + h[piece] * np.tensordot(WEIGHTS, K.reshape(STAGES, n, -1), 1)
                 piece += 1
             yield X
 
@@ -191,9 +195,13 @@ class VariedMotion(FollowedMotion):
     # -- the start -------------------------------------------------------------------------------------------
 
     def _begin(self) -> None:
-        q, u, X = self.q.copy(), self.u.copy(), self.X
-        f, n = self.f, 2 * self.f
+        q, u = self.q.copy(), self.u.copy()
         super()._begin()
+        self._begin_slopes(q, u)
+
+    def _begin_slopes(self, q: Array, u: Array) -> None:
+        """X of the start that the motion has just moved from (q, u) onto its contacts."""
+        f, n, X = self.f, 2 * self.f, self.X
         D = np.concatenate([X, np.zeros((1, X.shape[1])), self.directions])
         p = self.in_mode(self.mode)
         start = np.concatenate([q, u, [self.t], p])
