@@ -179,7 +179,8 @@ class Motion(Settling):
         near = np.flatnonzero((self.kinds == CONTACT) & (g <= self.gap_tol))
         self._project(near)
         gamma, size = relative_velocities(self.system, self.t, self.q, self.u, self.p)
-        hits = gamma[near, 0] < -ROUND_OFF * size[near, 0]
+        meets = np.union1d(near, np.flatnonzero(self.kinds == CLUTCH)).astype(int)  # a drive that overtakes hits, too
+        hits = gamma[meets, 0] < -ROUND_OFF * size[meets, 0]
         closed, sense = touching(self.system, self.t, self.q, self.u, self.u, self.p, self.gap_tol, self.mode)
         sense = np.where(self.kinds == SPRING, np.where(np.abs(g) > self.gap_tol, np.sign(g), sense), sense)
         self.mode = Mode(closed, sense, *self.mode.constraints)
