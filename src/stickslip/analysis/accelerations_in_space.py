@@ -137,9 +137,9 @@ class SpaceProblem:
         forces, du = np.zeros((self.system.n_contacts, 2)), self.free
         if rows:
             X, c = self.inertia.solve(np.array(R).T), np.array(C)
-            wanted = c @ self.free + np.array([self.zeta[row] for row in rows])
-            for row, value in zip(rows, np.linalg.lstsq(c @ X, -wanted, rcond=1e-12)[0], strict=True):
-                forces[row] = value
+            wanted = c @ self.free + np.array([self.zeta[place] for place in rows])
+            for place, value in zip(rows, np.linalg.lstsq(c @ X, -wanted, rcond=1e-12)[0], strict=True):
+                forces[place] = value
             for k, word in mode.items():
                 if word in (LOADED, BEGINS) and k in ratios:
                     forces[k, 1], forces[k + 1, 1] = (r * forces[k, 0] for r in ratios[k])
