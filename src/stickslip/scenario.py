@@ -131,7 +131,7 @@ class Scenario:
         held = len(system.constraints)
         return {
             "coordinates": system.n_dof,
-            "contacts": system.n_contacts - held,
+            "contacts": system.n_contacts - held - len(system.spatial),  # a second tangent is no contact of its own
             **({"constraints": held} if held else {}),
             "parameters": len(system.parameter_names),
         }

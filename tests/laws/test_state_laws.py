@@ -436,3 +436,22 @@ def test_friction_that_falls_with_speed_beside_a_constraint():
     assert abs(run.q[-1, 0] - exact.y[0, -1]) < 1e-7 and abs(run.u[-1, 0]) < 1e-12
     slow = ss.simulate(system, [0, 0, 0], [1.5, 0, 1.5], dt=1e-2, t_end=2.0, engine="reference")
     assert abs(slow.q[-1, 0] - exact.y[0, -1]) < 3e-3
+
+
+def test_event_driven_ends_right_where_a_coefficient_leaves_its_range():
+    # friction 0.5 (1 - x) is used up at x = 1, which the sled passes with v^2 = 16 - g/2
+    x, y, v, w = sp.symbols("x y v w")
+    sled = ss.LagrangianSystem.from_energies(
+        [x, y],
+        velocities=[v, w],
+        kinetic=(v**2 + w**2) / 2,
+        potential=9.81 * y,
+        contacts=[ss.Contact("floor", gap=y, slip=x, friction=0.5 * (1 - x))],
+    )
+    run = ss.simulate(sled, [0.0, 0.0], [4.0, 0.0], dt=1e-3, t_end=1.0, stepper="event-driven")
+    k = math.sqrt(9.81 / 2)  # x - 1 = -cosh(k t) + (4/k) sinh(k t)
+    end = math.atanh(k / 4) / k
+    assert "must be finite and not negative" in run.status
+    assert float(run.status.split()[4]) == pytest.approx(end, abs=1e-8)
+    assert run.t[-1] == pytest.approx(end, abs=1e-3)
+    assert run.u[-1, 0] == pytest.approx(math.sqrt(16 - 9.81 / 2), abs=1e-2)

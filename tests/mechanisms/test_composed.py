@@ -173,3 +173,23 @@ def test_dry_friction_is_a_quadratic_program():
     rough = ss.contact_problem(ss.library.brick_on_ramp().system, [0, 0], [0, 0], 0.01)
     with pytest.raises(ValueError, match=r"has Coulomb friction, mu = .*: its bound depends on the load"):
         ss.quadratic_program(rough)
+
+
+def test_a_ratchet_that_is_overtaken_at_the_start_engages_at_once():
+    # x at rest, drive 0.1 sin(10 t): pushed to 1 m/s, followed while -10 sin(10 t) >= -4, braked with 4 m/s^2 to rest,
+    # and pushed again from 10 t = 3 pi / 2 on.
+    x, v, t = sp.symbols("x v t")
+    contacts = [ss.Ratchet("ratchet", x - 0.1 * sp.sin(10 * t)), ss.DryFriction("brake", x, 4.0)]
+    system = ss.LagrangianSystem.from_energies([x], velocities=[v], kinetic=v**2 / 2, contacts=contacts, time=t)
+    leave = math.asin(0.4) / 10
+    exact = 0.1 * 0.4 + math.cos(10 * leave) ** 2 / 8 + 0.1 * (math.sin(5.0) + 1.0)
+    for start in (0.0, -1.0):
+        run = ss.simulate(system, [0.0], [start], dt=0.1, t_end=0.5, stepper="event-driven")
+        assert run.complete
+        assert run.q[-1, 0] == pytest.approx(exact, abs=1e-8)
+    hit = ss.impact(system, [0.0], [0.25])
+    assert hit.u == pytest.approx([1.0])
+    assert hit.normal_impulse == pytest.approx([0.75, 0.0])
+    assert ss.impact(system, [[0.0]], [[0.25]]).u == pytest.approx(np.array([[1.0]]))
+    with pytest.raises(ValueError, match="nothing can collide"):
+        ss.impact(system, [0.0], [1.5])

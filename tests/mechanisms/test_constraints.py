@@ -578,3 +578,31 @@ def test_members_that_start_off_a_constraint_say_so():
     scenario = ss.Scenario(system=CART, q0=start(1.2)[0], u0=np.zeros(2), dt=1e-3, t_end=0.01, title="", source="")
     found = ss.ensemble(scenario, {"x": np.array([start(1.2)[0][0], 0.5])}, observe=["final"])
     assert [int(code) for code in found["status"].values] == [0, 10]
+
+
+@pytest.mark.parametrize("power", [2, 3])
+@pytest.mark.parametrize("stepper", ["moreau-midpoint", "event-driven"])
+def test_an_equation_without_a_slope_is_refused_with_one_line(power, stepper):
+    # (x - 1)^2 = 0 says x = 1, but its derivative is zero there: no reaction has a direction
+    x, v = sp.symbols("x v")
+    system = ss.LagrangianSystem.from_energies(
+        [x], velocities=[v], kinetic=v**2 / 2, potential=-x, constraints=[ss.Constraint("c", equation=(x - 1) ** power)]
+    )
+    with pytest.raises(ValueError, match=r"constraint 'c' has no direction at the start.* x - 1 for \(x - 1\)\*\*2; "):
+        ss.simulate(system, [1.0], [0.0], dt=0.01, t_end=0.1, stepper=stepper, engine="reference")
+
+
+def test_the_certificate_tells_energy_that_corrections_of_constraints_take():
+    x, y, v, w = sp.symbols("x y v w")
+    pendulum = ss.LagrangianSystem.from_energies(
+        [x, y],
+        velocities=[v, w],
+        kinetic=(v**2 + w**2) / 2,
+        potential=9.81 * y,
+        constraints=[ss.Constraint("rod", equation=(x**2 + y**2 - 1) / 2)],
+    )
+    run = ss.simulate(pendulum, [1.0, 0.0], [0.0, 0.0], dt=0.1, t_end=4.0, engine="reference")
+    assert "by their corrections" in str(run.certificate)
+    assert abs(run.certificate.share(run.certificate.projection_energy)) > 0.01
+    fine = ss.simulate(pendulum, [1.0, 0.0], [0.0, 0.0], dt=0.01, t_end=1.0, engine="reference")
+    assert "corrections" not in str(fine.certificate)

@@ -567,7 +567,6 @@ def test_wrong_input_is_one_line(more, message):
         (lambda s: run(s, law="poisson"), "law must be Newton's for contacts with two tangents"),
         (lambda s: ss.impact(s, [0, 0, 0], [1, 0, -1], law="stronge"), "law must be Newton's"),
         (lambda s: ss.impact(s, np.zeros((2, 3)), np.zeros((2, 3))), "a stack of impacts knows contacts with one"),
-        (lambda s: ss.accelerations(s, [0, 0, 0], [0, 0, 0]), "accelerations knows contacts with one direction"),
         (lambda s: ss.equilibrium(s, [0, 0, 0]), "equilibrium knows contacts with one direction"),
         (lambda s: ss.contact_problem(s, [0, 0, 0], [0, 0, 0], dt=0.1), "writes an LCP"),
         (lambda s: ss.energy_bound(s), "energy_bound knows contacts with one direction"),

@@ -2,7 +2,8 @@
 
 Contacts that touch and do not approach are closed.  Those that slip have friction -mu s lambda_N, s = sgn(gamma_T); the
 others may stick.  The problem is the LCP [GS05] eq. (33) one level up ([GS05] end of 6).  With friction it may have one
-solution, none or several ([S00] 3.3, [PG05] section 6), so the LCP is enumerated.
+solution, none or several ([S00] 3.3, [PG05] section 6), so the LCP is enumerated.  Contacts with two tangents have
+no LCP: see `accelerations_in_space`.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.analysis.accelerations_in_space import SpaceProblem
 from stickslip.checks import Array, real_number
 from stickslip.events.acceleration import AccelerationProblem, Accelerations
 from stickslip.lcp.enumeration import LIMIT as ENUMERATION_LIMIT
 from stickslip.mechanisms.penetration import held_velocities
-from stickslip.mechanisms.system import CLUTCH, CONSTRAINT, CONTACT, FRICTION, SPRING, System, require_system
+from stickslip.mechanisms.system import CLUTCH, CONSTRAINT, CONTACT, FRICTION, SPRING, TANGENT, System, require_system
 
 TINY = 1e-10  # relative accelerations below this share of the largest one are zero
 
@@ -49,7 +51,8 @@ class StateAccelerations:
 
     Attributes
     ----------
-    verdict : "unique", "none" or "several": number of solutions; "not enumerated" where one was looked for only
+    verdict : "unique", "none" or "several": number of solutions; "not enumerated" where one was looked for only: many
+        contacts, or several at rest with two tangents
     solutions : all solutions with different du/dt.  Forces of contacts that share one load are one of many
     closed : contacts that take part, (n,) bool
     slip : sgn(gamma_T) of every contact, (n,); 0 where it sticks or is open
@@ -74,7 +77,7 @@ class StateAccelerations:
             "unique": "one solution",
             "none": "no solution: only an impact goes on from here",
             "several": f"{len(self)} solutions",
-            "not enumerated": "one solution found; too many contacts to look for others",
+            "not enumerated": "one solution found; others were not looked for",
         }
         lines = [f"accelerations: {words[self.verdict]}"]
         for i, one in enumerate(self.solutions):
@@ -82,6 +85,8 @@ class StateAccelerations:
             lines.append(f"  {i}: {rates}")
             for k in np.flatnonzero(self.closed):
                 forces = f"normal {one.normal_force[k]:.6g} N, tangential {one.tangential_force[k]:.6g} N"
+                if self.contact_names[k].endswith(": tangent 2"):
+                    forces = f"{one.tangential_force[k]:.6g} N"
                 lines.append(f"     {self.contact_names[k]}: {one.motion[k]}, {forces}")
         return "\n".join(lines)
 
@@ -120,17 +125,28 @@ def accelerations(
     'several'
     """
     require_system(system)
-    system.require_planar("accelerations")
     q, u, p = system.check(q, u, params, real_number(t, "t"), ("q", "u"))
     u = held_velocities(system, q, u, p, t)
+    if len(system.spatial):
+        return _in_space(system, q, u, p, t, gap_tol, velocity_tol)
     problem, _ = closed_problem(system, q, u, p, t, gap_tol, velocity_tol)
     return solved(system, problem, t, q, u, p)
 
 
-def closed_problem(
-    system: System, q: Array, u: Array, p: Array, t: float, gap_tol: float, velocity_tol: float
-) -> tuple[AccelerationProblem, Array]:
-    """The acceleration problem of a state, and its velocities with normal velocities that are exactly zero."""
+@dataclass(frozen=True, eq=False)
+class Rest:
+    """Velocities of a state whose contacts do not approach: which of them touch without normal velocity, (n,) bool."""
+
+    at_rest: np.ndarray
+    u: Array
+    gamma: Array
+    size: Array
+    gap: Array
+    kinds: np.ndarray
+
+
+def resting(system: System, q: Array, u: Array, p: Array, t: float, gap_tol: float, velocity_tol: float) -> Rest:
+    """The contacts that touch and do not approach; their normal velocities are made exactly zero."""
     kinds = np.array(system.contact_kinds, dtype=int)
     W_N, W_T, w_hat = system.geometry(q, t, p)
     gap = system.gap(q, t, p)
@@ -148,14 +164,55 @@ def closed_problem(
             f"contact {system.contact_names[k]!r} approaches with {gamma[k, 0]:.6g} m/s: that is an impact; use impact."
         )
     at_rest = touching & (gamma[:, 0] <= velocity_tol * size[:, 0])
-    index = np.flatnonzero(at_rest | (kinds == FRICTION) | (kinds == SPRING))
     N = np.flatnonzero(at_rest)
     if len(N):
         u = u - np.linalg.lstsq(W_N[N], gamma[N, 0], rcond=None)[0]
         gamma, size = velocities()
-    s = np.where(np.abs(gamma[:, 1]) > velocity_tol * size[:, 1], np.sign(gamma[:, 1]), 0.0)
+    return Rest(at_rest, u, gamma, size, gap, kinds)
+
+
+def _in_space(
+    system: System, q: Array, u: Array, p: Array, t: float, gap_tol: float, velocity_tol: float
+) -> StateAccelerations:
+    """The solutions of a system whose contacts have two tangents."""
+    rest = resting(system, q, u, p, t, gap_tol, velocity_tol)
+    n, second = system.n_contacts, np.roll(rest.kinds == TANGENT, -1)
+    speed = np.hypot(rest.gamma[:, 1], np.where(second, np.roll(rest.gamma[:, 1], -1), 0.0))
+    terms = np.hypot(rest.size[:, 1], np.where(second, np.roll(rest.size[:, 1], -1), 0.0))
+    problem = SpaceProblem.at(system, (t, q, rest.u, p), rest.at_rest, speed > velocity_tol * terms)
+    solutions = []
+    for one in problem.solutions():
+        forces, motion = problem.reactions(one), ["open"] * n
+        rise = np.where(rest.at_rest, one.rates[:, 0], np.nan)
+        for k in problem.closed:
+            word = "slips" if k in problem.slips else one.words[k]
+            motion[k] = "lifts off" if one.words[k] == "lifts off" and rise[k] > TINY * np.abs(one.du).max() else word
+            if second[k]:
+                motion[k + 1] = motion[k]
+        for k in system.constraints:
+            motion[k] = "holds"
+        solutions.append(Acceleration(one.du, forces[:, 0], forces[:, 1], rise, tuple(motion)))
+    count = {0: "none", 1: "unique"}.get(len(solutions), "several")
+    return StateAccelerations(
+        verdict=count if problem.enumerated or not solutions else "not enumerated",
+        solutions=tuple(solutions),
+        closed=rest.at_rest | np.roll(rest.at_rest & second, 1) | (rest.kinds >= CONSTRAINT),
+        slip=np.where([k in problem.slips for k in range(n)], 1.0, 0.0),
+        velocity_names=tuple(system.velocity_names),
+        contact_names=tuple(system.contact_names),
+    )
+
+
+def closed_problem(
+    system: System, q: Array, u: Array, p: Array, t: float, gap_tol: float, velocity_tol: float
+) -> tuple[AccelerationProblem, Array]:
+    """The acceleration problem of a state, and its velocities with normal velocities that are exactly zero."""
+    rest = resting(system, q, u, p, t, gap_tol, velocity_tol)
+    kinds, gap, gamma = rest.kinds, rest.gap, rest.gamma
+    index = np.flatnonzero(rest.at_rest | (kinds == FRICTION) | (kinds == SPRING))
+    s = np.where(np.abs(gamma[:, 1]) > velocity_tol * rest.size[:, 1], np.sign(gamma[:, 1]), 0.0)
     s = np.where((kinds == SPRING) & (np.abs(gap) > gap_tol), np.sign(gap), s)  # Sgn of its displacement
-    return AccelerationProblem.at(system, t, q, u, p, index, s[index]), u
+    return AccelerationProblem.at(system, t, q, rest.u, p, index, s[index]), rest.u
 
 
 def solved(system: System, problem: AccelerationProblem, t: float, q: Array, u: Array, p: Array) -> StateAccelerations:

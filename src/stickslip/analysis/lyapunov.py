@@ -74,6 +74,7 @@ def lyapunov(
     """
     require_scenario(scenario, "lyapunov")
     system = scenario.system
+    system.require_planar("lyapunov")
     end = 10.0 * scenario.t_end if t_end is None else real_number(t_end, "t_end")
     begin = 0.2 * end if skip is None else real_number(skip, "skip")
     if not 0.0 <= begin < end:

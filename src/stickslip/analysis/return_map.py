@@ -151,7 +151,6 @@ class Setting:
     @classmethod
     def of(cls, scenario: Scenario, section: AnySection | None = None, law: str | ImpactLaw | None = None) -> Setting:
         """Raises ValueError for a section that does not suit the system."""
-        scenario.system.require_planar("a return map")
         chosen, driven, name = section_of(scenario, section), is_driven(scenario), scenario.system.name
         if driven and not isinstance(chosen, PhaseSection):
             raise ValueError(
@@ -263,6 +262,10 @@ class EventMap:
 
     def _followed(self, x: Array, mode: Mode | None, tangent: bool, returns: int) -> Return:
         """The motion from x until it has come back `returns` times, without a reset."""
+        if len(self.setting.scenario.system.spatial):
+            from stickslip.analysis.return_in_space import return_in_space  # which is made of the names of this module
+
+            return return_in_space(self, x, tangent, returns)
         setting, section = self.setting, self.setting.section
         system, t_A = setting.scenario.system, setting.t_A
         t_end = t_A + self.horizon

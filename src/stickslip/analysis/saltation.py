@@ -118,6 +118,7 @@ class FollowedMotion(Motion):
         tangent: bool = True, law: ImpactLaw | None = None,
     ) -> FollowedMotion:  # fmt: skip
         """The motion from x = (q, u) at t, with the usual options of `EventDriven`."""
+        system.require_planar("a motion with its derivative")
         judge, f = EventDriven(rtol=rtol), system.n_dof
         return cls(
             system, module_or_plain(system.branched, "smooth", "auto"), p, law or Newton(), solver_from("auto"), t,

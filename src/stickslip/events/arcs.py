@@ -62,14 +62,23 @@ class Arc:
 
     def crossings(self, value: Callable[[Array, Array], float], rising: bool = False) -> list[float]:
         """Times in the arc at which value(q, u) falls (or rises) through zero: a section."""
-        t = np.linspace(self.t_A, self.t_E, SAMPLES + 1)
-        sign = -1.0 if rising else 1.0
+        return crossings(self.state, (self.t_A, self.t_E), value, rising)
 
-        def at(time: float) -> float:
-            return sign * value(*self.state(time))
 
-        v = [at(time) for time in t]
-        return [_root_between(at, t[i], t[i + 1]) for i in range(SAMPLES) if v[i] > 0.0 >= v[i + 1]]
+def crossings(
+    state: Callable[[float], tuple[Array, Array]],
+    ends: tuple[float, float],
+    value: Callable[[Array, Array], float],
+    rising: bool,
+) -> list[float]:
+    """Times between two ends at which value(*state(t)) falls (or rises) through zero."""
+    t, sign = np.linspace(*ends, SAMPLES + 1), -1.0 if rising else 1.0
+
+    def at(time: float) -> float:
+        return sign * value(*state(time))
+
+    v = [at(time) for time in t]
+    return [_root_between(at, t[i], t[i + 1]) for i in range(SAMPLES) if v[i] > 0.0 >= v[i + 1]]
 
 
 @dataclass(frozen=True, eq=False)

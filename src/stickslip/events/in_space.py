@@ -16,7 +16,7 @@ through this layer with an implicit method (Radau), slip that stops with steps o
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -33,6 +33,7 @@ from stickslip.contact.spatial_contact import (
     section_gauge,
     spatial_contact,
 )
+from stickslip.events.arcs import crossings
 from stickslip.events.book import EventBook, MotionError
 from stickslip.events.modes import ROUND_OFF, onto_contacts
 from stickslip.impacts.impact import impact_at
@@ -82,6 +83,10 @@ class SpaceArc:
         """Coordinates and velocities at t, shape (f,); or (k, f) at k times."""
         y = self.vector(t)
         return y[..., : self.f], y[..., self.f : 2 * self.f]
+
+    def crossings(self, value: Callable[[Array, Array], float], rising: bool = False) -> list[float]:
+        """Times in the arc at which value(q, u) falls (or rises) through zero: a section."""
+        return crossings(self.state, (self.t_A, self.t_E), value, rising)
 
 
 @dataclass(eq=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,9 @@ class Motion(Settling):
                 arc = next(arcs)
             except StopIteration as end:
                 return end.value
+            left = self._law_left(arc)
+            if left is not None:
+                arc = replace(arc, t_E=left[0])
             self.kept = Kept(
                 arc.stand, arc.mode, watch.tol, self.force_scale, self.acceleration_scale, tuple(self.recent),
                 last_step, book, self.grazes_before, tuple(self.blows), len(self.happened),
@@ -96,8 +100,10 @@ class Motion(Settling):
             self.book.work = float(arc.vector(arc.t_E)[-1])
             if len(self.system.constraints):
                 self._measure_constraints(arc.t_E, arc.vector(arc.t_E))
-            self._judge_laws(arc)
-            yield arc
+            if left is None or arc.t_E > arc.t_A:
+                yield arc
+            if left is not None:
+                raise MotionError(*left)
 
     def _measure_constraints(self, t: float, y: Array) -> None:
         """Book what is left of the constraints' equations at the end of an arc."""
@@ -107,16 +113,34 @@ class Motion(Settling):
         self.book.constraint_error = max(self.book.constraint_error, float(error.max()))
         self.book.constraint_rate = max(self.book.constraint_rate, float(rate.max()))
 
-    def _judge_laws(self, arc: Arc) -> None:
-        """Raise where a coefficient of a closed contact that depends on the state leaves its range along an arc."""
+    def _law_left(self, arc: Arc) -> tuple[float, str] | None:
+        """Where a coefficient of a closed contact that depends on the state leaves its range along an arc, and why.
+
+        The time is the last one at which all is well, up to round-off.
+        """
         if not self.system.state_laws:
-            return
+            return None
         closed, p = np.flatnonzero(arc.mode.closed), self.in_mode(arc.mode)
-        for t in np.linspace(arc.t_A, arc.t_E, 5)[1:].tolist():
+
+        def problem(t: float) -> str | None:
             try:
                 self.system.laws_at(arc.vector(t)[: self.f], t, p, None, closed)
-            except LawError as problem:
-                raise MotionError(t, str(problem).rstrip(".")) from None
+            except LawError as found:
+                return str(found).rstrip(".")
+            return None
+
+        well = arc.t_A
+        for t in np.linspace(arc.t_A, arc.t_E, 5)[1:].tolist():
+            found = problem(t)
+            if found is None:
+                well = t
+                continue
+            while t - well > 1e-12 * self.span:
+                middle = 0.5 * (well + t)
+                worse = problem(middle)
+                well, t, found = (middle, t, found) if worse is None else (well, middle, worse)
+            return well, found
+        return None
 
     def _note(self, t: float, before: Mode, impacts: int) -> None:
         """Write down what happened at an event: impacts since then, and how each contact's state has changed."""
@@ -179,7 +203,8 @@ class Motion(Settling):
         near = np.flatnonzero((self.kinds == CONTACT) & (g <= self.gap_tol))
         self._project(near)
         gamma, size = relative_velocities(self.system, self.t, self.q, self.u, self.p)
-        hits = gamma[near, 0] < -ROUND_OFF * size[near, 0]
+        meets = np.union1d(near, np.flatnonzero(self.kinds == CLUTCH)).astype(int)  # a drive that overtakes hits, too
+        hits = gamma[meets, 0] < -ROUND_OFF * size[meets, 0]
         closed, sense = touching(self.system, self.t, self.q, self.u, self.u, self.p, self.gap_tol, self.mode)
         sense = np.where(self.kinds == SPRING, np.where(np.abs(g) > self.gap_tol, np.sign(g), sense), sense)
         self.mode = Mode(closed, sense, *self.mode.constraints)

@@ -12,7 +12,7 @@ from stickslip.events.book import MotionError
 from stickslip.events.collisions import Colliding
 from stickslip.events.modes import ROUND_OFF, Mode, mode_of, onto_velocities, relative_velocities, touching
 from stickslip.mechanisms.inertia import Inertia
-from stickslip.mechanisms.system import CONTACT
+from stickslip.mechanisms.system import CLUTCH, CONTACT
 from stickslip.trajectory import KINK
 
 _AHEAD = 1e-4  # of the last step: where a load that changes sides is looked at
@@ -144,6 +144,7 @@ class Settling(Colliding):
         self.happened += [(self.t, KINK, k) for k in touched or {-1}]
         gamma, size = relative_velocities(self.system, self.t, self.q, self.u, self.p)
         near = (self.kinds == CONTACT) & (self.system.gap(self.q, self.t, self.p) <= self.gap_tol)
+        near |= self.kinds == CLUTCH
         if np.any(near & (gamma[:, 0] < -ROUND_OFF * size[:, 0])):
             return *self._impact(), True
         return *touching(self.system, self.t, self.q, self.u, self.u, self.p, self.gap_tol, self.mode), False

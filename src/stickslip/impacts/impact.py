@@ -371,15 +371,16 @@ class _Setting:
 def closed_contacts(system: System, t: float, q: Array, u: Array, p: Array, gap_tol: float) -> StepProblem:
     """The contact problem of a pure impact; c_N, c_T are the velocities before it, round-off zeros made exact.
 
-    Contacts with a gap of at most gap_tol, and clutches; dry friction with a load-independent bound and springs have no
-    impulses.
+    Contacts with a gap of at most gap_tol, and clutches: one that is overtaken engages at once.  Dry friction with a
+    load-independent bound and springs have no impulses.
     """
     g, kinds = system.gap(q, t, p), np.array(system.contact_kinds, dtype=int)
     touching = (kinds == CONTACT) & (g <= gap_tol)
-    if not touching.any():
-        raise ValueError(no_closed_contact(system, g, kinds, gap_tol))
     index = np.flatnonzero(with_tangents(kinds, touching | (kinds == CLUTCH)))
     problem = impact_problem(system, t, q, u, p, index)
+    engages = (kinds[index] == CLUTCH) & (problem.local.c_N < 0.0)
+    if not touching.any() and not engages.any():
+        raise ValueError(no_closed_contact(system, g, kinds, gap_tol))
     gamma_N = np.where(kinds[index] == TANGENT, np.inf, problem.local.c_N)
     if np.all(gamma_N > 0.0):
         fastest = int(np.argmin(gamma_N))

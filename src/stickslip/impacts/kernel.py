@@ -96,10 +96,10 @@ def closed_contacts(
         closed[i] = True
         last = i
         m += 1
-        if kinds[i] == CONTACT:
-            touching += 1
         if abs(before[i, 0]) <= ZERO_VELOCITY * size[i, 0]:
             before[i, 0] = 0.0
+        if kinds[i] == CONTACT or before[i, 0] < 0.0:  # a clutch that is overtaken engages
+            touching += 1
         if before[i, 0] <= 0.0:
             approaching += 1
     if touching == 0:

@@ -23,7 +23,7 @@ import numpy as np
 
 from stickslip import codes
 from stickslip.checks import Array
-from stickslip.mechanisms.system import CONTACT, System
+from stickslip.mechanisms.system import CONSTRAINT, CONTACT, System
 
 _NEWTON_STEPS = 40
 
@@ -143,6 +143,16 @@ def require_together(system: System, inertia: Inertia, u: Array, t: float) -> No
         raise Contradiction(
             f"constraint {name!r} and the others contradict one another at t = {t:.9g} s: no velocity fulfils them all"
         )
+
+
+def require_slopes(system: System, inertia: Inertia) -> None:
+    """Raise `Contradiction` where all derivatives of a constraint's equation vanish, as those of (x - 1)^2 = 0 do."""
+    for row, k in zip(inertia.J, inertia.index, strict=True):
+        if system.contact_kinds[k] == CONSTRAINT and not row.any():
+            raise Contradiction(
+                f"constraint {system.contact_names[k]!r} has no direction at the start, since all derivatives of its "
+                "equation are zero there: no reaction can keep it. Write it with a simple root, x - 1 for (x - 1)**2"
+            )
 
 
 def onto_equations(system: System, t: float, q: Array, p: Array) -> Array:

@@ -19,7 +19,7 @@ def flg10_fig4() -> PaperFigure:
     title = "Flowchart of the solution of the equations of motion with frictional unilateral constraints"
     with style.look():
         figure, (ax,) = sheet(1, 1, 4.6, width=5.6)
-        _page(ax, (0.0, 10.0, -0.3, 10.2))
+        _page(ax, (0.0, 10.0, -0.4, 10.2))
         x = 4.2
         box(ax, (x, 9.6), 4.6, 0.9, r"start: $t_A,\; t_F,\; \Delta t,\; q_A,\; u_A$")
         box(
@@ -50,7 +50,9 @@ def flg10_fig4() -> PaperFigure:
         flow(ax, (x, 2.45), (x, 2.0))
         flow(ax, (x, 0.8), (x, 0.3), text="no", shift=(4, -5))
         flow(ax, (x + 1.4, 1.4), (9.6, 1.4), (9.6, 8.1), (x + 2.3, 8.1), text="yes", shift=(4, 6))
-        ax.text(9.5, 7.2, r"$t_A, q_A, u_A$" + "\n" + r"$:= t_E, q_E, u_E$", ha="right", va="center", fontsize=7.6)
+        ax.text(
+            9.5, 7.2, r"$t_A, q_A, u_A$" + "\n" + r"$\leftarrow t_E, q_E, u_E$", ha="right", va="center", fontsize=7.6
+        )
         return _finish(figure, "[FLG10] Figure 4", title)
 
 
@@ -59,7 +61,7 @@ def flg10_fig5() -> PaperFigure:
     title = "Flowchart of Moreau's time-stepping algorithm with an LCP formulation"
     with style.look():
         figure, (ax,) = sheet(1, 1, 6.2, width=5.6)
-        _page(ax, (0.0, 10.0, -0.3, 14.3))
+        _page(ax, (0.0, 10.0, -0.4, 14.3))
         x, wide = 4.4, 6.6
         steps = (
             (13.8, 0.7, r"(i)  $t_A,\; t_F,\; \Delta t,\; q_A,\; u_A$"),

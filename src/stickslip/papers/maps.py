@@ -154,8 +154,13 @@ def _split_check() -> tuple[str, str]:
     split = decompose_sgn(x, -minus_y)
     if not split.holds().all():
         raise RuntimeError("the decomposition of Sgn does not hold")
-    check = f"{len(x)} points of the graph decomposed: residual ≤ {float(np.max(split.residual())):.0e}"
+    check = f"{len(x)} points of the graph decomposed, {_exactness(float(np.max(split.residual())))}"
     return rf"$y_R = 1 + y$, $y_L = 1 - y$, $x = x_R - x_L$; {check}", check
+
+
+def _exactness(error: float) -> str:
+    """Words for an error: "exactly" where it is nothing."""
+    return f"within {error:.0e}" if error > 0.0 else "exactly"
 
 
 # -- contact laws --------------------------------------------------------------------------------------------
@@ -190,7 +195,7 @@ def flg10_fig2() -> PaperFigure:
                     ax.plot(*np.array([point - 0.5 * t, point + 0.5 * t]).T, color=style.GREY, linewidth=0.7,
                             linestyle=(0, (4, 3)), zorder=2)  # fmt: skip
                 arrow(ax, tuple(b), tuple(b + 0.3 * n), "", colour=MOTION)
-                ax.annotate("$n$", tuple(b + 0.22 * n), (7, 2), textcoords="offset points", color=MOTION)
+                ax.annotate("$n$", tuple(b + 0.15 * n), (-10, -1), textcoords="offset points", color=MOTION)
                 arrow(ax, tuple(b), tuple(b - 0.3 * t), "$t$", (-9, 3), MOTION)
             else:
                 arrow(ax, tuple(b), tuple(b + 0.55 * n), r"$\lambda_N$", (4, 0))
@@ -200,7 +205,7 @@ def flg10_fig2() -> PaperFigure:
         left.set_title("(a) open: the gap")
         right.set_title("(b) closed: the forces")
         defect = _defect(upper, lower)
-        check = f"nearest points by projection on each body in turn, off by {defect:.0e}"
+        check = f"nearest points by projection on each body in turn, {_exactness(defect)}"
         return _finish(figure, "[FLG10] Figure 2", title, f"{check}; gap {gap:.4f} m", check)
 
 
@@ -356,6 +361,8 @@ def s00_fig2_2() -> PaperFigure:
         right.plot(*round_.T, ".", color=style.SERIES[0], markersize=5)
         right.plot(*edged.T, "s", color=style.SERIES[1], markersize=3.4)
         right.set_aspect("equal")
+        ticks = [-0.6, -0.3, 0.0, 0.3, 0.6]
+        right.set(xlim=(-0.7, 0.7), ylim=(-0.7, 0.7), xticks=ticks, yticks=ticks)
         style.panel(right, "(b) section at normal force 1", "$F_x/N$", "$F_y/N$")
         handles = [
             Line2D([], [], color=style.SERIES[0], linewidth=1.8, marker=".", label="cone; friction under it"),

@@ -48,9 +48,11 @@ def gs05_fig3() -> PaperFigure:
         mechanism.prepare(left, (-0.017, 0.046, -0.036, 0.036))
         assert toy.drawing is not None
         mechanism.draw(left, toy.drawing(list(toy.q0), 0.0, p))
-        left.set_title("toy, state of Table I")
+        left.set_title("toy, state of Table I [mm]")
         _woodpecker_model(right, p)
         right.set_title("model, at rest")
+        for ax in (left, right):
+            ax.set_anchor("N")  # titles side by side
         gaps = toy.system.gap(np.zeros(3), 0.0, toy.system.parameter_vector(toy.params))
         check = "gaps at rest, (15): " + ", ".join(f"{1e3 * gap:.2g}" for gap in gaps) + " mm"
         note = (
@@ -89,7 +91,7 @@ def _woodpecker_model(ax: Axes, p: dict[str, float]) -> None:
     dimension(ax, (0.0, 0.0), G, "$l_M$", offset=-0.0105, shift=-7.0)
     dimension(ax, G, S, "$l_G$", offset=-0.0105, shift=-7.0)
     dimension(ax, beak, P, "$l_S$", offset=0.004)
-    dimension(ax, P, S, "$h_S$", offset=0.004)
+    dimension(ax, P, S, "$h_S$", offset=0.004, shift=11.0)
     dimension(ax, (-r_M, -h_M), (-r_M, 0.0), "$h_M$", offset=0.004, shift=9.0)
     dimension(ax, (0.0, 0.029), (r_O, 0.029), "$r_O$", offset=0.0, shift=7.0)
     dimension(ax, (0.0, -0.024), (r_M, -0.024), "$r_M$", offset=0.0, shift=-7.0)
@@ -132,8 +134,8 @@ def flg10_fig6() -> PaperFigure:
         dimension(ax, pin, end, "$l_2$", offset=0.03)
         for text, place in (
             ("1", (-0.045, -0.02)),
-            ("2", (0.028, 0.075)),
-            ("3", (0.2, 0.062)),
+            ("2", (0.62 * pin[0], 0.62 * pin[1])),
+            ("3", (0.5 * (pin[0] + end[0]), 0.5 * pin[1])),
             ("4", (end[0] + 0.035, 0.0)),
         ):
             ax.text(*place, text, ha="center", va="center", fontsize=9, fontweight="bold", zorder=9,
@@ -221,7 +223,10 @@ def flg10_fig9() -> PaperFigure:
         angle(ax, (0.0, 0.0), 0.03, 0.0, theta_1, r"$\theta_1$")
         ax.plot([pin[0], pin[0] + 0.06], [pin[1], pin[1]], color=style.GREY, linewidth=0.6)
         angle(ax, pin, 0.05, theta_2, 0.0, r"$\theta_2$", beyond=1.2)
-        angle(ax, (centre, height), 0.042, 0.0, theta_3, r"$\theta_3$", beyond=1.2)
+        for turned in (0.0, theta_3):
+            ends = [(centre, height), (centre + 0.04 * math.cos(turned), height + 0.04 * math.sin(turned))]
+            ax.plot(*np.array(ends).T, color=style.GREY, linewidth=0.6, zorder=8)
+        angle(ax, (centre, height), 0.03, 0.0, theta_3, r"$\theta_3$", beyond=1.22)
         name(ax, (centre, height), "$S_3$", (-2, 9))
         half = p["b"] + p["clearance"]
         values = system.parameter_vector({**(machine.params or {}), "l_1": l_1, "l_2": l_2})
@@ -235,11 +240,10 @@ def flg10_fig9() -> PaperFigure:
                 *np.array([(centre, height), place]).T, color=style.GREY, linewidth=0.7, linestyle=(0, (3, 2)), zorder=8
             )
             sign = 1.0 if k < 2 else -1.0
-            dimension(
-                ax, place, (place[0], wall), f"$g_{{N{k + 1}}}$", shift=10.0 * (1 if (k % 2 == 0) == (sign > 0) else -1)
-            )
+            dimension(ax, place, (place[0], wall), f"$g_{{N{k + 1}}}$", shift=10.0 if k == 2 else -10.0 * sign)
             ax.plot(*place, "o", color=style.SERIES[1], markersize=4, zorder=9)
-            ax.annotate(f"{k + 1}", place, (0, -9 * sign), textcoords="offset points", ha="center", va="center",
+            beside = (9 if k % 2 else -9, -4 * sign)
+            ax.annotate(f"{k + 1}", place, beside, textcoords="offset points", ha="center", va="center",
                         fontweight="bold", fontsize=8, zorder=9)  # fmt: skip
         check = f"distances in the picture and gaps (98)-(104) of the model agree within {error:.0e} m"
         if error > 1e-12:
@@ -304,7 +308,7 @@ def pg05_fig3() -> PaperFigure:
                 ax.plot([-1.9 * s, 1.3 * s], [0.0, 0.0], color="#6E5B45", linewidth=1.0)
             link(ax, tuple(C), tuple(top), linewidth=4.0, color="#4A6885")
             name(ax, tuple(S), "$S$", (-9, -7))
-            name(ax, tuple(C), "$C$", (10, 7) if not free else (-10, 7))
+            name(ax, tuple(C), "$C$", (9, -8))
         angle(left, (0.0, 0.0), 0.45 * s, math.pi - phi, math.pi, r"$\varphi$", beyond=0.62)
         dimension(left, tuple(C), tuple(S), "$s$", offset=-0.16 * s, shift=-7.0)
         dimension(left, tuple(S), tuple(top), "$s$", offset=-0.16 * s, shift=-7.0)
@@ -350,12 +354,13 @@ def pg05_fig12() -> PaperFigure:
         )
         right.annotate(
             "restitution:\nslope $k/e_*^2$",
-            (0.5 * (1 + back), 0.5),
-            (14, -14),
+            (1.0, 0.5),
+            (6, 0),
             textcoords="offset points",
             fontsize=8.5,
+            va="center",
         )
-        right.set(xlim=(0.0, 1.25), ylim=(0.0, 1.12), xticks=[0.0, back, 1.0], yticks=[0.0, 1.0])
+        right.set(xlim=(0.0, 1.4), ylim=(0.0, 1.12), xticks=[0.0, back, 1.0], yticks=[0.0, 1.0])
         style.panel(right, "normal spring", r"$u_3/u_{3,\max}$", r"$F_3/F_{3,\max}$")
         work = (0.5 * (1.0 - back)) / 0.5
         check = (

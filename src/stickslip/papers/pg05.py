@@ -228,8 +228,8 @@ def _common_ray(ax: Axes, found: data.SphereComparison) -> None:
     ray = found.walton[-1][rows]
     ax.plot(found.psi[rows], ray, color=style.GREY, linewidth=1.5, linestyle=_DASHES, label="common ray", zorder=2)
     ax.annotate(
-        r"Walton, every $e$:  $-\varepsilon_T\,\gamma_T^-/|\gamma_N^-|$", (found.psi[end], ray[-1]), (8, -3),
-        textcoords="offset points", color=style.GREY, va="top",
+        r"Walton, every $e$:  $-\varepsilon_T\,\gamma_T^-/|\gamma_N^-|$", (found.psi[end], ray[-1]), (-6, 1),
+        textcoords="offset points", color=style.GREY, va="top", ha="right",
     )  # fmt: skip
 
 

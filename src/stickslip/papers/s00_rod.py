@@ -196,7 +196,7 @@ def _paradox_map(ax: Axes) -> None:
     ax.annotate(r"$\mu$ = 4/3, $\tan\theta$ = 2", (63.4, 4 / 3), (0, -11), textcoords="offset points", ha="center",
                 fontsize=8)  # fmt: skip
     ax.plot([math.degrees(math.atan(2.0))], [2.0], "*", color=style.PAPER, markersize=10, markeredgecolor=style.INK)
-    ax.annotate("state of (a)", (63.4, 2.0), (8, -3), textcoords="offset points", fontsize=8)
+    ax.annotate("state of (a)", (63.4, 2.0), (-8, -3), textcoords="offset points", fontsize=8, ha="right")
     ax.text(58.0, 3.1, "no acceleration:\nPainlevé's paradox", ha="center", va="center", fontsize=8.5)
     ax.text(26.0, 0.6, "one acceleration", ha="center", va="center", fontsize=8.5)
     ax.set(xlim=(0.0, 90.0), ylim=(0.0, 4.0), xticks=range(0, 91, 15))

@@ -189,6 +189,14 @@ class Certificate:
                     "Largest violation of a constraint's equation and of its derivative, in their units",
                 )
             )
+        if self.constrained and abs(self.share(self.projection_energy)) > _RULE_GAIN:
+            rows.append(
+                (
+                    "by their corrections",
+                    self._gain(self.projection_energy),
+                    "Energy that shifts onto the constraints at the ends of steps added, as a share of that in play",
+                )
+            )
         if self.restitution_left_out:
             rows.append(
                 (

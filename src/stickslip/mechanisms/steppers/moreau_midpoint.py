@@ -12,7 +12,7 @@ from stickslip.checks import Array, truth
 from stickslip.contact.planar import PlanarSolution, PlanarSolver
 from stickslip.engine import EVENT_COLUMNS
 from stickslip.laws import ImpactLaw, LawSolution
-from stickslip.mechanisms.inertia import Contradiction, Inertia, onto_equations, require_together
+from stickslip.mechanisms.inertia import Contradiction, Inertia, onto_equations, require_slopes, require_together
 from stickslip.mechanisms.steppers.contact_problem import contact_problem, solve_step
 from stickslip.mechanisms.steppers.sliding import Sliding
 from stickslip.mechanisms.steppers.stepper import Instant, Stepper, StepReport, check_projection, report
@@ -126,6 +126,7 @@ def start_on_constraints(system: System, t: float, q: Array, u: Array, p: Array)
     try:
         q = onto_equations(system, t, q, p)
         inertia = Inertia.at(system, q, t, p)
+        require_slopes(system, inertia)
         before, size = inertia.rate(u), inertia.size(u)
         u, Lambda = inertia.onto(u)
         require_together(system, inertia, u, t)
