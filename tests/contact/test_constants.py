@@ -21,3 +21,8 @@ def names() -> list[str]:
 def test_no_constant_has_the_name_of_another():
     """A second value under a name would reach those who mean the first."""
     assert [name for name, count in Counter(names()).items() if count > 1] == []
+
+
+def test_there_are_no_more_constants_than_before():
+    """Fewer than 40 are wanted.  The number may fall."""
+    assert len(names()) <= 70

@@ -136,3 +136,11 @@ def test_enumeration_finds_what_the_others_find():
 def test_bad_options(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_interior_point_gets_past_the_kink_of_friction():
+    """Balls with masses 1e6 apart, on which steps that leave the kink to the next one stalled at an error of 1."""
+    problem = granular(300, np.random.default_rng([77, 300, 5, 3]), 3, mass_ratio=1e6)
+    answer = ss.solve_friction(problem, "interior-point", tol=1e-8, max_iterations=150)
+    assert answer.solved, answer.status
+    assert measure.error(problem, answer.r) <= 1.01e-8

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.contact.constants import MOST_ROUNDING, ROUNDINGS
+from stickslip.contact.residual import MOST_ROUNDING, ROUNDINGS
 from stickslip.io.printable import plain
 
 TOLERANCES = (1e-4, 1e-8, 1e-12)

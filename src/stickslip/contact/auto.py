@@ -27,7 +27,6 @@ from stickslip.contact.blocks import components
 from stickslip.contact.constants import (
     AT_ONCE,
     DIRECT_STEPS,
-    FEW,
     MEMORY,
     PLAIN_CONTACTS,
     PLAIN_SWEEPS,
@@ -269,7 +268,7 @@ def _hard_island(contacts: Contacts, r: np.ndarray, tol: float, progress: Progre
 def _few_sweeps(contacts: Contacts) -> np.ndarray:
     """Impulses after a few sweeps from zero: Newton often gets on from here where it stalls at the end of many."""
     r = np.zeros(len(contacts.q))
-    for _ in range(FEW):
+    for _ in range(PLAIN_SWEEPS):
         sweep(contacts.coupled, contacts.local, r, 1.0, 0, len(contacts))
     return r
 

@@ -21,8 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from stickslip.contact.blocks import Coupled, add_product, block_arrays, diagonal_blocks, permute
-from stickslip.contact.constants import SWEEP_BLOCK
-from stickslip.contact.effort import analysis_cost, factorisation_cost, sweep_cost
+from stickslip.contact.effort import SWEEP_BLOCK, analysis_cost, factorisation_cost, sweep_cost
 from stickslip.contact.gauss_seidel import error_of
 from stickslip.contact.residual import KIND, NATURAL_MAP, error_in, plain_gauge
 

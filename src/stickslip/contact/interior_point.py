@@ -5,14 +5,17 @@ Scaled r' = (mu r_N, r_T), y' = (y_N / mu, y_T) both lie in the cone of Lorentz 
     W' r' + q' = phi(y'),   phi(y) = y - |y_T| e_0,   r' in L,  y' in L,  r' o y' = 0.
 
 Newton on r' o y' = sigma nu e with the scaling of Nesterov and Todd, y' = H r': (W' + Phi H + delta I) dr = ..., Phi
-the Jacobian of phi, delta = REGULARISATION min(1, nu).  Contacts without friction have no such scaling.  Their
+the Jacobian of phi, delta = SHARP min(1, nu).  Contacts without friction have no such scaling.  Their
 tangential rows are replaced by r_T = y_T, whose only solution in L with r o y = 0 is zero; what is left is the LCP.
 
-Three things keep the steps long where others stall at an error of 1 (heavy bodies on light ones, tall stacks):
+Four things keep the steps long where others stall at an error of 1 (heavy bodies on light ones, tall stacks):
 - the start is as large as impulses that bring all contacts to rest (`_Scaled.middle`), each contact in its own unit;
 - nu waits for the equations: it falls only where their residual is at most NEAR nu, so that the iterates stay near the
   path of centres, which the kink of |y_T| would throw them off;
-- the slope of |y_T| makes the matrix indefinite: after a short step it counts half (theta), after a long one more.
+- the slope of |y_T| makes the matrix indefinite: after a short step it counts half (theta), after a long one more.  And
+  it is worth little where y_T has just changed by more than itself: t = y_T / |(y_T, last change of y_T)|;
+- what a step leaves of the equations beyond (1 - step) times their residual comes from |y_T| alone.  It is solved for
+  again with the same factors (`_bent`), which costs little beside them.
 
 Newton is tried from the path: its active sets are right long before nu is small.
 """
@@ -22,6 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg as linalg
@@ -29,16 +33,15 @@ import scipy.sparse as sp
 
 from stickslip.contact.constants import (
     AT_REST,
+    CORRECTIONS,
     CROSSOVER,
-    CROSSOVER_STEPS,
+    INNER_LIMIT,
     NEAR,
-    REGULARISATION,
     SHARP,
-    STEP,
     TO_THE_BOUNDARY,
 )
 from stickslip.contact.contacts import Contacts
-from stickslip.contact.effort import better_dense, factorise
+from stickslip.contact.effort import STEP, better_dense, factorise
 from stickslip.contact.method import Best, FrictionMethod, Outcome, Progress
 from stickslip.contact.newton import TOO_LONG, newton_iterations
 from stickslip.jit import entry
@@ -94,12 +97,12 @@ def longest_step(x: np.ndarray, dx: np.ndarray) -> float:
     return longest
 
 
-def _slope_of_phi(y: np.ndarray, theta: float) -> np.ndarray:
-    """Phi, the Jacobian of y - theta |y_T| e_0."""
+def _slope_of_phi(y: np.ndarray, theta: float, changed: np.ndarray) -> np.ndarray:
+    """Phi, near to the Jacobian of y - theta |y_T| e_0; changed (n,): by how much y_T has changed last."""
     n, d = y.shape
     Phi = np.zeros((n, d, d))
     Phi[:, np.arange(d), np.arange(d)] = 1.0
-    Phi[:, 0, 1:] = -theta * y[:, 1:] / np.sqrt(_norm_T(y) ** 2 + 1e-28)[:, None]
+    Phi[:, 0, 1:] = -theta * y[:, 1:] / np.maximum(np.hypot(_norm_T(y), changed), TINY)[:, None]
     return Phi
 
 
@@ -142,6 +145,12 @@ class _Scaled:
     def _arrange(self, pattern: sp.csc_matrix) -> None:
         pattern.sort_indices()
         self.pattern, self.place = pattern, pattern.data.astype(np.int64) - 1
+
+    def residual(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """W' x + q' - phi(y)."""
+        left = (self.W @ x.ravel()).reshape(x.shape) + self.q - y
+        left[:, 0] += _norm_T(y)
+        return left
 
     def impulses(self, r: np.ndarray) -> np.ndarray:
         return (self.keep * r / self.D * self.q_unit).ravel()
@@ -193,12 +202,44 @@ class _Reordered:
         return x
 
 
-def _direction(
-    solve: Callable, H: np.ndarray, Phi: np.ndarray, residual: np.ndarray, c: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """dx and dy with W' dx - Phi dy = -residual and H dx + dy = c."""
-    dx = solve((_apply(Phi, c) - residual).ravel()).reshape(c.shape)
-    return dx, c - _apply(H, dx)
+class _Linearised(NamedTuple):
+    """The equations at a point x, y: solve is the inverse of W' + Phi H, residual what they leave there."""
+
+    scaled: _Scaled
+    solve: Callable[[np.ndarray], np.ndarray]
+    H: np.ndarray
+    Phi: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+    residual: np.ndarray
+
+    def direction(self, residual: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """dx and dy with W' dx - Phi dy = -residual and H dx + dy = c."""
+        dx = self.solve((_apply(self.Phi, c) - residual).ravel()).reshape(c.shape)
+        return dx, c - _apply(self.H, dx)
+
+    def longest(self, dx: np.ndarray, dy: np.ndarray) -> float:
+        """The step, at most 1, that leaves a part of the way to the boundary of the cones."""
+        return min(1.0, TO_THE_BOUNDARY * longest_step(self.x, dx), TO_THE_BOUNDARY * longest_step(self.y, dy))
+
+    def bent(self, dx: np.ndarray, dy: np.ndarray, enough: float) -> tuple[float, np.ndarray, np.ndarray]:
+        """Step and direction, corrected for the kink of |y_T| while that makes the residual smaller.
+
+        A correction keeps H dx + dy, and is not taken where it halves the step.
+        """
+        step = self.longest(dx, dy)
+        left = self.scaled.residual(self.x + step * dx, self.y + step * dy)
+        for _ in range(CORRECTIONS):
+            kink = left - (1.0 - step) * self.residual
+            if np.abs(kink).max() <= enough:
+                break
+            ex, ey = self.direction(kink / step, np.zeros_like(dy))
+            longest = self.longest(dx + ex, dy + ey)
+            less = self.scaled.residual(self.x + longest * (dx + ex), self.y + longest * (dy + ey))
+            if not (longest > 0.5 * step and np.abs(less).max() < np.abs(left).max()):
+                break
+            step, dx, dy, left = longest, dx + ex, dy + ey, less
+        return step, dx, dy
 
 
 @dataclass(frozen=True)
@@ -228,11 +269,10 @@ class InteriorPoint(FrictionMethod):
             x, y = scaled.middle()
         except (RuntimeError, linalg.LinAlgError):
             return Outcome(best.r, best.error, 0, "singular system")
-        theta, step, cross_at = 1.0, 1.0, CROSSOVER
+        theta, step, cross_at, changed = 1.0, 1.0, CROSSOVER, np.zeros(n)
         for k in range(self.limit):
             nu = float((x * y).sum()) / n
-            residual = (scaled.W @ x.ravel()).reshape(n, d) + scaled.q - y
-            residual[:, 0] += _norm_T(y)
+            residual = scaled.residual(x, y)
             off = float(np.abs(residual).max()) / nu
             candidate = scaled.impulses(x)
             error = contacts.error(candidate)
@@ -245,22 +285,22 @@ class InteriorPoint(FrictionMethod):
             progress.spend(cost)
             if self.crossover and nu < cross_at and off < 10.0 * NEAR:
                 cross_at = CROSSOVER * nu
-                landed = newton_iterations(contacts, candidate, tol, CROSSOVER_STEPS, progress, floor=SHARP, stall=5)
+                landed = newton_iterations(contacts, candidate, tol, INNER_LIMIT, progress, floor=SHARP, stall=5)
                 newton_steps += landed.iterations
                 best.offer(landed.r, landed.error)
                 if best.error <= tol:
                     return Outcome(best.r, best.error, k + newton_steps)
-            H, Phi = nesterov_todd(x, y), _slope_of_phi(y, theta)
+            H, Phi = nesterov_todd(x, y), _slope_of_phi(y, theta, changed)
             try:
-                solve = scaled.factorise(Phi @ H + REGULARISATION * min(1.0, nu) * one)
+                solve = scaled.factorise(Phi @ H + SHARP * min(1.0, nu) * one)
             except (RuntimeError, linalg.LinAlgError):
                 return Outcome(best.r, best.error, k + newton_steps, "singular system")
-            dx, dy = _direction(solve, H, Phi, residual, -y)
+            here = _Linearised(scaled, solve, H, Phi, x, y, residual)
+            dx, dy = here.direction(residual, -y)
             sigma = _centring(min(1.0, longest_step(x, dx), longest_step(y, dy)), step, off)
             inverse = x * np.where(np.arange(d) == 0, 1.0, -1.0) / _determinant(x)[:, None]
-            dx, dy = _direction(solve, H, Phi, residual, sigma * nu * inverse - y)
-            step = min(1.0, TO_THE_BOUNDARY * longest_step(x, dx), TO_THE_BOUNDARY * longest_step(y, dy))
-            x, y = x + step * dx, y + step * dy
+            step, dx, dy = here.bent(*here.direction(residual, sigma * nu * inverse - y), NEAR * nu)
+            x, y, changed = x + step * dx, y + step * dy, step * _norm_T(dy)
             theta = 0.5 * theta if step < 0.3 else 0.5 * (1.0 + theta)
             if not np.all(np.isfinite(x)):
                 return Outcome(best.r, best.error, k + newton_steps, "left the cone")

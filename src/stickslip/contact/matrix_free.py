@@ -15,8 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from stickslip.contact.blocks import invert_blocks
-from stickslip.contact.constants import SWEEP_BLOCK, SWEEP_CONTACT
 from stickslip.contact.delassus import Delassus
+from stickslip.contact.effort import SWEEP_BLOCK, SWEEP_CONTACT
 from stickslip.contact.one_contact import one_contact_2d, one_contact_3d
 from stickslip.contact.residual import KIND, NATURAL_MAP, natural_map, worst_violation
 from stickslip.jit import entry

@@ -16,10 +16,12 @@ from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from stickslip.contact.constants import AT_ONCE, EFFORT, SILENT
+from stickslip.contact.constants import AT_ONCE, EFFORT
 from stickslip.contact.contacts import Contacts
 from stickslip.contact.problem import Stage
 from stickslip.lcp.problems import checked_count
+
+SILENT = 5.0  # nominal seconds of work between two lines on stderr: people wait some seconds without asking
 
 
 class Outcome(NamedTuple):

@@ -25,9 +25,9 @@ import scipy.linalg as linalg
 import scipy.sparse as sp
 
 from stickslip.contact.cones import squares
-from stickslip.contact.constants import HALVINGS, STEP, WINDOW
+from stickslip.contact.constants import HALVINGS, WINDOW
 from stickslip.contact.contacts import Contacts, contacts_from
-from stickslip.contact.effort import better_dense, factorise
+from stickslip.contact.effort import STEP, better_dense, factorise
 from stickslip.contact.gauss_seidel import sweep
 from stickslip.contact.method import Best, FrictionMethod, Outcome, Progress
 from stickslip.jit import entry
@@ -384,7 +384,6 @@ def newton_iterations(
     floor: float = 1e-9,
     stall: int = 0,
     formulation: str = "alart-curnier",
-    window: int = WINDOW,
 ) -> Outcome:
     """Damped Newton from r; `floor` is the least alpha / mean diagonal of W, 0 for a fixed alpha = 0.
 
@@ -420,7 +419,7 @@ def newton_iterations(
             alpha = max(100.0 * alpha, 1e-12 * scale)
             r = best.r.copy()
             continue
-        t = _step_length(form.value, u, r, contacts.product(dr), dr, max(merits[-window:]))
+        t = _step_length(form.value, u, r, contacts.product(dr), dr, max(merits[-WINDOW:]))
         r = r + t * dr
         short = short + 1 if t < 0.05 else 0
         if stall and short >= stall:

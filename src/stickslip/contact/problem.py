@@ -13,13 +13,14 @@ import scipy.sparse as sp
 
 from stickslip.contact.blocks import block_arrays
 from stickslip.contact.cones import elliptic_map_square, natural_map_square, squares
-from stickslip.contact.constants import MOST_ROUNDING, ROUNDINGS
 from stickslip.contact.contacts import Contacts
 from stickslip.contact.delassus import Delassus, checked_directions
 from stickslip.contact.gauss_seidel import errors_of
 from stickslip.contact.residual import (
     MEASURES,
+    MOST_ROUNDING,
     NATURAL_MAP,
+    ROUNDINGS,
     SCALE,
     VELOCITY,
     worst_violation,

@@ -1,9 +1,9 @@
 """Proximal point: a sequence of better posed problems (W + a I, q - a r_k), each solved by Newton, that converge to r.
 
-a falls while the inner problems are easy and rises when they are hard.  It stays above the noise of W (W from data
-written with six digits is indefinite by some 1e-7).  With `jumps`, two successive steps in nearly one direction are
-followed by a leap, 0.95 of the way to the first impulse that would leave its cone.  Impulses that move slowly along the
-null space of a hyperstatic W arrive at once by this leap.
+a falls where an inner problem takes a fifth of the steps it may take, and rises where it takes half.  It stays above
+the noise of W (W from data written with six digits is indefinite by some 1e-7).  With `jumps`, two successive steps
+in nearly one direction are followed by a leap, 0.95 of the way to the first impulse that would leave its cone.
+Impulses that move slowly along the null space of a hyperstatic W arrive at once by this leap.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stickslip.contact.constants import EASY, HARD, INNER_LIMIT, INNER_TOLERANCE, PARALLEL, TO_THE_BOUNDARY, WORSE
+from stickslip.contact.constants import INNER_LIMIT, INNER_TOLERANCE, PARALLEL, TO_THE_BOUNDARY, WORSE
 from stickslip.contact.contacts import Contacts
 from stickslip.contact.method import Best, FrictionMethod, Outcome, Progress
 from stickslip.contact.newton import TOO_LONG, newton_iterations
@@ -79,7 +79,7 @@ class ProximalPoint(FrictionMethod):
             wanted = max(INNER_TOLERANCE * error, 0.3 * tol)
             inner = contacts.shifted(a * contacts.mean_diagonal, r)
             x, reached, count, note = newton_iterations(
-                inner, r.copy(), wanted, INNER_LIMIT, progress.silent(), floor=0.0, window=6
+                inner, r.copy(), wanted, INNER_LIMIT, progress.silent(), floor=0.0
             )
             total += count
             if note == TOO_LONG:
@@ -99,8 +99,8 @@ class ProximalPoint(FrictionMethod):
             before = step
             if not settled:
                 a = min(3.0 * a, 10.0)
-            elif count <= EASY:
+            elif 5 * count <= INNER_LIMIT:
                 a = max(0.4 * a, self.floor)
-            elif count > HARD:
+            elif 2 * count > INNER_LIMIT:
                 a = min(1.5 * a, 10.0)
         return Outcome(best.r, best.error, total)

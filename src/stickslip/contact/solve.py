@@ -13,7 +13,7 @@ from stickslip.checks import checked_time, counted, unknown_name
 from stickslip.contact.alternating import Alternating
 from stickslip.contact.augmented_lagrangian import ProximalFixedPoint
 from stickslip.contact.auto import Ladder
-from stickslip.contact.constants import CROWDED, EFFORT, EFFORT_PER_CONTACT, LEAST_EFFORT, MOST_ROUNDING, RUNAWAY
+from stickslip.contact.constants import EFFORT, EFFORT_PER_CONTACT, LARGEST, LEAST_EFFORT
 from stickslip.contact.contacts import contacts_from
 from stickslip.contact.enumeration import Enumeration, all_impulses, check_size
 from stickslip.contact.interior_point import InteriorPoint
@@ -24,7 +24,7 @@ from stickslip.contact.planar import PlanarSolver
 from stickslip.contact.problem import FrictionProblem, FrictionSolution, checked_measure
 from stickslip.contact.proximal_point import ProximalPoint
 from stickslip.contact.pyramid import PyramidLemke
-from stickslip.contact.residual import MEASURES
+from stickslip.contact.residual import MEASURES, MOST_ROUNDING, RUNAWAY
 from stickslip.contact.sweeps import Sweeps
 from stickslip.debug import bar_wanted, say
 from stickslip.lcp.methods import asked
@@ -106,7 +106,7 @@ def solve_friction(
     start = None if r0 is None else _checked_impulses(r0, problem)
     request = _Request(problem, tolerance, measure, chosen, work)
     if problem.matrix_free:
-        crowded = isinstance(chosen, Ladder) and problem.W.expected_blocks(problem.dim) > CROWDED
+        crowded = isinstance(chosen, Ladder) and 8 * problem.dim**2 * problem.W.expected_blocks(problem.dim) > LARGEST
         if chosen.matrix_free or crowded:
             solution = _without_matrix(request, start, crowded)
             if chosen.matrix_free or solution.solved or work.expired:

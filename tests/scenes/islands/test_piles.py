@@ -60,7 +60,7 @@ def test_patches_solve_what_sweeps_leave(monkeypatch):
 
     monkeypatch.setattr(scene_engine, "Pile", Watched)
     monkeypatch.setattr(scene_engine, "NEWTON_CONTACTS", 0)
-    for name, value in {"FIRST": 10, "GOES": 0, "TURN": 10, "TURNS": 2, "SPREAD": 10}.items():
+    for name, value in {"SWEEPS": 10, "GOES": 0, "TURN": 10, "TURNS": 2, "SPREAD": 10}.items():
         monkeypatch.setattr(scene_pile, name, value)
     _, run = poured(250, 0.09)
     assert run.certificate.failed_steps == 0 and run.certificate.max_residual <= 1e-4

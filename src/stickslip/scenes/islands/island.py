@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.contact.blocks import Coupled, diagonal_blocks
+from stickslip.contact.constants import MEMORY
 from stickslip.contact.gauss_seidel import Asked, accelerated_sweeps, new_anderson
 from stickslip.contact.residual import plain_gauge
 from stickslip.contact.tree_problem import disc_defect
@@ -30,7 +31,6 @@ from stickslip.scenes.rotation import times
 
 FIRST_SWEEPS = 6
 DENSE_CONTACTS = 80  # of an island, up to which Newton with full matrices is taken
-MEMORY = 10
 CHECK_EVERY = 20
 NOTHING = 1e-100  # velocities [m/s] that are none: their squares leave the range of numbers, and Newton with them
 GRAINS = 1e10  # the grain of a joint row as a scale: a tolerance of 1e-10 is one grain

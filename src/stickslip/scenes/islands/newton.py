@@ -23,6 +23,7 @@ import math
 import numpy as np
 
 from stickslip.contact.cones import natural_map_square, squares
+from stickslip.contact.constants import FREE_SOFTER, LESS, SLOW, SOFT_TOL, WINDOW
 from stickslip.contact.newton import alart_curnier_slopes, alart_curnier_value, scale_rows
 from stickslip.jit import entry, kernel
 from stickslip.lcp.linear import lu_factor, lu_solve
@@ -31,11 +32,7 @@ FLOOR = 1e-11  # least alpha, relative to the unit diagonal
 QUIET = 1e-7  # alpha: rounding of 1e-15 moves redundant impulses by 1e-8 of the others
 REFINEMENTS, WORTH = 10, 0.5  # at most, and the factor that makes the next one worth while
 REFINED = 1e-13  # part of the right side that does not ask for more
-LESS = 1e-2  # of alpha, where it is what holds up
-SLOW, BLAMED = 0.1, 0.3  # an error above SLOW of the last one, of which alpha explains BLAMED: it holds up
-SOFTER = (0.1, 1e-3, 1e-6)  # a of the problems that lead to impulses of least norm
-SOFT_TOL = 1e-9  # error of those problems that does
-WINDOW = 8
+BLAMED = 0.3  # of an error above SLOW of the last one: alpha, which explains so much of it, holds up
 EXACT = 1e-15
 STALLED = 25  # iterations without an error of half the last best one: no more is to be had
 
@@ -225,7 +222,7 @@ def soften(
     start, found, soft_q, diagonal = z.copy(), z.copy(), np.empty(count), np.empty(count)
     for i in range(count):
         diagonal[i] = W[i, i]
-    for a in SOFTER:
+    for a in FREE_SOFTER:
         for i in range(count):
             d = a * (S[i] / largest) ** 2
             W[i, i] = diagonal[i] + d

@@ -9,7 +9,7 @@ v = v_free + M^-1 H z because the weights add up to one.  beta grows as Nesterov
 there: more, or its own growth without end, diverges on piles (slip makes the map non-monotone), and beginning anew
 whenever a sweep changes more than the last one throws away what creeps slowly into place.  On other shapes momentum
 does not settle: contacts that open, close and slip are kept going by it, near three times the tolerance for a thousand
-sweeps, and ten plain sweeps end that.  So beta grows to 0.85 there, for RISING sweeps, PLAIN ones without it follow,
+sweeps, and ten plain sweeps end that.  So beta grows to 0.85 there, for RISING sweeps, LOOK_EVERY without it follow,
 and it begins anew.  Where a pile lands hard,
 slip can make the map expand, with momentum or without: `scenes.islands.piles` goes on from there with Newton on the
 contacts concerned.  Impulses z and velocities of contacts that are not of spheres are scaled to unit mobility,
@@ -29,7 +29,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stickslip.contact.blocks import invert_2, invert_3
-from stickslip.contact.constants import PLAIN
 from stickslip.contact.one_contact import change_3d, one_contact_2d
 from stickslip.jit import entry, kernel, prange
 from stickslip.projections import norm_2d, project_cone_2d, project_cone_3d, worse
@@ -47,9 +46,8 @@ from stickslip.scenes.islands.sphere_contacts import (
 from stickslip.scenes.layout import Active, Bodies, Contacts
 from stickslip.scenes.rotation import times
 
-LOOK_EVERY = 10  # sweeps between two looks at the residual
+LOOK_EVERY = 10  # sweeps between two looks at the residual, and plain ones after RISING with momentum
 SHARE = 0.5  # of the way of a lift to its slip, with each sweep
-ANCHOR_EVERY = 100  # sweeps
 BURST, LESS = 10.0, 0.7  # momentum begins anew, LESS as large, after a squared change of BURST times the least
 
 POINT = np.dtype(
@@ -272,7 +270,7 @@ class Sweeping(NamedTuple):
     momentum: float  # largest beta
     pull: float  # to the anchors
     rising: (
-        int  # sweeps with momentum, after which PLAIN ones follow; a residual of `tol` does then; 0: momentum always
+        int  # sweeps with momentum, after which plain ones follow; a residual of `tol` does then; 0: momentum always
     )
 
 
@@ -312,7 +310,7 @@ def solve_pile(
     before, earlier = z.copy(), motion[:m, :6].copy()
     theta, most, least, residual, done, aimed = 1.0, momentum, np.inf, np.inf, 0, True
     while done < sweeps and not residual <= (aim if aimed else tol):
-        turn = done % (rising + PLAIN) if rising > 0 else -1
+        turn = done % (rising + LOOK_EVERY) if rising > 0 else -1
         aimed = done + 1 < free and (rising == 0 or turn < rising - 1)
         if turn == 0:
             theta, least = 1.0, np.inf
@@ -321,7 +319,7 @@ def solve_pile(
         theta = rise
         extrapolate(motion, earlier, beta)
         held = pull if done >= free else 0.0
-        if done >= free and (done - free) % ANCHOR_EVERY == 0:
+        if done == free:
             for s in prange(slabs):
                 set_anchors(spheres, begins[2 * s], begins[2 * s + 1])
         for parity in range(2):

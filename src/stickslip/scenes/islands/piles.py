@@ -23,7 +23,18 @@ from typing import Any
 import numpy as np
 
 from stickslip.contact.auto import hard_islands
-from stickslip.contact.constants import GOES, MOMENTUM, PULL, RISING, SMALL_PATCH, TURN, TURNS
+from stickslip.contact.constants import (
+    FREE_SOFTER,
+    GOES,
+    MOMENTUM,
+    PULL,
+    RISING,
+    SMALL_PATCH,
+    SOFT_TOL,
+    SWEEPS,
+    TURN,
+    TURNS,
+)
 from stickslip.contact.contacts import Contacts
 from stickslip.contact.method import Progress
 from stickslip.contact.newton import compile_newton, newton_iterations
@@ -44,13 +55,13 @@ from stickslip.scenes.parts import Island
 
 AIM = 0.5  # of the tolerance, for the first sweeps: what is left over disturbs the next step
 SPHERES_MOMENTUM, WEAKER = 0.93, 0.9
-FIRST, SPREAD = 300, 30  # sweeps to half the tolerance, and plain ones after turns
+SPREAD = 30  # plain sweeps after turns
 ROUNDS, PATIENCE = 20, 8  # at most, and in a row without a smaller residual: 10 rounds solved what 60 did
 RINGS, MOST_RINGS = 2, 6  # neighbours that belong to a patch
 PATCH_CONTACTS = 6000  # beyond, a patch is no patch
 PATCH_EFFORT = 0.2  # nominal seconds of work
 PATCH_TOLERANCE = 1e-3  # of that of the pile
-SOFTER, SOFT_TOL, SOFT_STEPS = (0.1, 1e-3, 1e-6), 1e-9, 60  # a of the problems that lead to impulses of least norm
+SOFT_STEPS = 60  # Newton steps for each of the problems that lead to impulses of least norm
 FIRST_TOUCH_EFFORT = 1.0  # nominal seconds of work on them
 GAIN = 0.8  # of the least residual: a round that does not get below has gained little
 
@@ -63,7 +74,7 @@ def least_norm(problem: Contacts, weights: np.ndarray) -> np.ndarray | None:
     """
     progress, best, r = Progress(effort=FIRST_TOUCH_EFFORT), None, np.zeros_like(problem.q)
     progress.leave_out(compile_newton)
-    for a in SOFTER:
+    for a in FREE_SOFTER:
         outcome = newton_iterations(problem.shifted(a * weights, 0.0 * r), r, SOFT_TOL, SOFT_STEPS, progress, floor=0.0)
         if not outcome.error <= SOFT_TOL:
             break
@@ -101,7 +112,7 @@ class Pile:
     def solve(self) -> bool:
         """Improve the impulses in `active`, and set `residual` and the end velocities; whether patches were needed."""
         tol = self.options.tol
-        self.sweep(FIRST, tol, self.momentum, FIRST)
+        self.sweep(SWEEPS, tol, self.momentum, SWEEPS)
         for number in range(GOES):
             if self.residual <= tol:
                 return False
