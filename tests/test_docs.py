@@ -17,6 +17,7 @@ import typer
 
 import stickslip
 from stickslip import cli
+from stickslip.cli.pages import EXAMPLES
 from stickslip.io.models.file import model_from_text, read_model
 from stickslip.run import simulate
 
@@ -176,6 +177,7 @@ COMMANDS = sorted(
         for line in block.splitlines()
         if line.startswith("stickslip ")
     }
+    | {("help pages", line) for lines in EXAMPLES.values() for line in lines}
 )
 
 

@@ -1,4 +1,4 @@
-"""Draw pictures of the documentation: the papers' figures as one sheet for each paper, and the laws of the elements.
+"""Draw pictures of the documentation: a sheet of figures for each paper, the laws of the elements, README's film.
 
     python tools/docs_images.py            all of them, into docs/images
     python tools/docs_images.py gs05 elements
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from PIL import Image, PngImagePlugin
 
-from stickslip import papers
+from stickslip import library, papers
 from stickslip.figures import elements, style
 
 FOLDER = Path(__file__).parent.parent / "docs" / "images"
@@ -44,13 +44,22 @@ def sheet(paper: str) -> Image.Image:
     return page
 
 
+def film() -> None:
+    """One period of the woodpecker's limit cycle, twenty times slower: the film of README and of the first page."""
+    run = library.woodpecker().simulate(dt=1e-4, t_end=1.0)
+    run.animate(FOLDER / "woodpecker.gif", start=0.7, span=0.14598, slower=20, fps=15)
+
+
 def main(wanted: list[str]) -> None:
-    known = [*dict.fromkeys(key.split("-")[0] for key in papers.keys()), "elements"]  # noqa: SIM118
+    known = [*dict.fromkeys(key.split("-")[0] for key in papers.keys()), "elements", "film"]  # noqa: SIM118
     for name in wanted or known:
         if name not in known:
             raise SystemExit(f"unknown picture {name!r}; known: {', '.join(known)}")
         if name == "elements":
             style.save(elements.plot(), FOLDER / "elements.png", dpi=130)
+            continue
+        if name == "film":
+            film()
             continue
         signed = PngImagePlugin.PngInfo()
         signed.add_text("Software", style.SIGNATURE)

@@ -8,13 +8,16 @@ from stickslip import library
 from stickslip.cli import listing
 
 
-def test_list_names_every_system_on_one_line(run):
+def test_list_has_a_table_for_each_kind_within_a_hundred_columns(run):
     code, out, err = run("list")
     assert (code, err) == (0, "")
-    lines = {line.split()[0]: line for line in out.splitlines()}
-    assert set(lines) == {"name", *library.names(), *library.scene_names(), *library.circuit_names()}
-    assert lines["woodpecker"].split()[1:3] == ["3", "3"]
-    assert "[GS05] section 4, Table I" in lines["woodpecker"] and "hammering down a pole" in lines["woodpecker"]
+    assert max(map(len, out.splitlines())) <= 100
+    mechanisms, scenes, circuits = out.index("Mechanisms"), out.index("Scenes"), out.index("Circuits")
+    rows = {line.split()[0]: line for line in out.splitlines() if line[:1].islower() and "  " in line}
+    assert set(rows) == {"name", *library.names(), *library.scene_names(), *library.circuit_names()}
+    assert mechanisms < out.index("\nwoodpecker ") < scenes < out.index("\ncube_stack ") < circuits
+    assert rows["woodpecker"].split()[1:5] == ["3", "3", "[GS05]", "4"] and "hammering down" in rows["woodpecker"]
+    assert rows["cube_stack"].split()[1:] == ["60", "10", "Stack", "of", "cubes"]  # of no paper
 
 
 def test_list_as_json(run):
@@ -24,6 +27,7 @@ def test_list_as_json(run):
     assert tuple(systems) == library.names() + library.scene_names() + library.circuit_names()
     assert systems["woodpecker"]["contacts"] == ["beak", "sleeve lower", "sleeve upper"]
     assert systems["woodpecker"]["degrees_of_freedom"] == 3
+    assert systems["woodpecker"]["source"] == "[GS05] section 4, Table I" and systems["arch"]["kind"] == "scene"
     assert systems["bouncing_ball"]["settings"]["restitution"] == 0.5
 
 

@@ -1,6 +1,7 @@
 """`stickslip new`, `check`, `import`, and `run` of model files."""
 
 import json
+import math
 import re
 
 import pytest
@@ -17,6 +18,37 @@ def ball(run, tmp_path):
     path = tmp_path / "ball.toml"
     assert run("new", "bouncing_ball", "--out", path) == (0, "", "")
     return path
+
+
+def test_new_without_a_name_lists_the_entries(run):
+    code, out, err = run("new")
+    assert (code, err) == (0, "")
+    assert all(name in out for name in (*library.names(), *library.scene_names())) and "--empty" in out
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def test_the_commented_mechanism_runs_as_it_is(run, tmp_path):
+    path = tmp_path / "mine.toml"
+    assert run("new", "--empty", "--out", path) == (0, "", "")
+    code, out, err = run("run", path, "--engine", "reference", "--dt", "0.002", "--t-end", "1.6", "--json")
+    assert (code, err) == (0, "")
+    report = json.loads(out)
+    assert report["final"]["q"] == pytest.approx([1.0, 0.0], abs=1e-3)  # against its stop
+    assert report["certificate"]["failed_steps"] == 0
+    assert report["energy_book"]["contacts"] == pytest.approx(-9.81 * math.sin(0.6), rel=2e-3)  # -m g h, all lost
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("new", "--empty", "woodpecker"), "--empty writes a mechanism of its own and takes no NAME"),
+        (("new", "--set", "friction=1"), "--set needs NAME"),
+        (("new", "--out", "x.toml"), "--out needs NAME"),
+    ],
+)
+def test_new_says_what_does_not_go_together(run, arguments, words):
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "") and words in err and err.count("\n") == 1
 
 
 QUICK = ("--dt", "0.01", "--t-end", "0.6", "--engine", "reference", "--json")

@@ -9,6 +9,7 @@ import pytest
 import typer
 
 from stickslip import cli
+from stickslip.cli import pages
 from stickslip.cli.options import Dt, grouped
 from stickslip.io.models import layout
 from stickslip.laws import NAMED_LAWS
@@ -73,3 +74,17 @@ def test_groups_are_options_for_typer_and_objects_for_the_command():
 def test_no_command_function_takes_more_than_sixteen_arguments():
     for function in cli._COMMANDS.values():
         assert len(inspect.signature(inspect.unwrap(function)).parameters) <= 16
+
+
+def test_help_pages_show_groups_examples_and_flags_without_a_type(run):
+    code, out, err = run("run", "--help")
+    assert (code, err) == (0, "")
+    assert out.index("Options") < out.index("Files") < out.index("What is printed") < out.index("Examples:")
+    assert "bool" not in out and "stickslip run woodpecker --set friction=0.25" in out
+    assert "Ask many motions" in run("--help")[1] and "bool" not in run("sweep", "--help")[1]
+
+
+def test_every_command_stands_in_a_group_and_has_an_example():
+    grouped_names = [name for names in pages.GROUPS.values() for name in names]
+    assert sorted(grouped_names) == sorted([*cli._COMMANDS, "friction"]) == sorted(pages.EXAMPLES)
+    assert all(line.startswith(f"stickslip {name}") for name, lines in pages.EXAMPLES.items() for line in lines)

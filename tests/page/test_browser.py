@@ -14,6 +14,7 @@ from importlib.resources import files
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from page.conftest import serving
 from stickslip import library
@@ -162,6 +163,90 @@ def test_exact_values_and_errors_in_one_line(tab, server):
     field.fill("3")
     field.press("Enter")
     tab.until("document.getElementById('message').hidden && stickslip.run.parameters.mass === 3")
+
+
+def test_a_refused_value_marks_its_field_on_a_page_that_stays_where_it_is(tab, server):
+    tab.open(server.url + SHORT)
+    height = tab.page.evaluate("document.querySelector('main').getBoundingClientRect().top")
+    field = tab.page.locator("[data-key=mass] input[type=number]")
+    field.fill("-1")
+    field.press("Enter")
+    tab.until("!document.getElementById('message').hidden")
+    assert tab.page.evaluate("document.querySelector('.control.refused').dataset.key") == "mass"
+    assert tab.page.evaluate("document.querySelector('main').getBoundingClientRect().top") == height
+    tab.errors.clear()
+    tab.page.click("[data-key=mass] .own")  # back to its own value
+    tab.until("!document.querySelector('.control.refused') && stickslip.run.parameters.mass === 1")
+
+
+def test_a_run_is_compared_with_those_that_follow(tab, server):
+    tab.open(server.url + SHORT)
+    tab.page.keyboard.press(" ")
+    tab.page.check("#compare")
+    tab.slide("restitution", 900)
+    assert tab.page.evaluate("stickslip.earlier.parameters.restitution") == 0.5
+    tab.page.wait_for_timeout(60)
+    both = tab.picture()
+    tab.page.keyboard.press("End")
+    tab.page.wait_for_timeout(60)
+    both = tab.picture()
+    tab.page.uncheck("#compare")
+    tab.page.wait_for_timeout(60)
+    assert tab.page.evaluate("stickslip.earlier") is None and tab.picture() != both
+
+
+def test_settings_stand_in_the_address(tab, server):
+    tab.open(server.url + SHORT)
+    tab.slide("restitution", 900)
+    assert "restitution=0.9" in tab.page.evaluate("location.hash")
+    tab.page.reload()
+    tab.until("!!(window.stickslip && stickslip.run && !stickslip.inFlight)", 60)
+    assert tab.page.evaluate("stickslip.run.parameters.restitution") == pytest.approx(0.9)
+
+
+def test_the_strip_is_the_scrubber(tab, server):
+    tab.open(server.url + SHORT)
+    box = tab.page.locator("#ribbon").bounding_box()
+    tab.page.mouse.click(box["x"] + box["width"] - 8, box["y"] + 8)  # its right end
+    assert tab.page.evaluate("stickslip.t") == pytest.approx(1.2, abs=0.02)
+    assert tab.page.evaluate("stickslip.playing") is False
+
+
+def test_curves_and_films_are_handed_over(tab, server, tmp_path):
+    tab.open(server.url + SHORT)
+    with tab.page.expect_download() as given:
+        tab.page.click("#curves")
+    table = given.value.path().read_text().splitlines()
+    assert table[0].startswith("t [s],y [m],v [m/s],gap table [m]") and len(table) > 100
+    with tab.page.expect_download(timeout=60_000) as given:
+        tab.page.click("#film")
+    with Image.open(given.value.path()) as film:
+        assert film.n_frames > 30 and film.info["duration"] == 50
+        film.seek(0)
+        first = np.asarray(film.convert("RGB"), int)
+        film.seek(film.n_frames - 1)
+        last = np.asarray(film.convert("RGB"), int)
+    assert abs(first - last).sum() > 1e4 and abs(first - last).mean() < 20  # the ball moved, and nothing else
+
+
+def test_light_and_dark(tab, server):
+    tab.open(server.url + SHORT)
+    light = tab.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    tab.page.click("#theme")
+    assert tab.page.evaluate("getComputedStyle(document.body).backgroundColor") != light
+    tab.page.click("#theme")
+    assert tab.page.evaluate("getComputedStyle(document.body).backgroundColor") == light
+
+
+def test_another_system_covers_the_stage_until_it_is_there(tab, server):
+    tab.open(server.url + SHORT)
+    seen = tab.page.evaluate(
+        "() => { const s = document.getElementById('system'); s.value = 'two_balls';"
+        "s.dispatchEvent(new Event('change'));"
+        "return [document.getElementById('loading').hidden, document.getElementById('title').textContent]; }"
+    )
+    assert seen == [False, "Two balls"]
+    tab.until("document.getElementById('loading').hidden && stickslip.run.title.startsWith('Two balls')", 90)
 
 
 def test_every_axis_has_a_scale(tab):

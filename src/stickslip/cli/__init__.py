@@ -45,6 +45,7 @@ from stickslip.cli import (
     view,
 )
 from stickslip.cli.output import Interrupted
+from stickslip.cli.pages import GROUPS, Command, epilog
 from stickslip.debug import debugging
 from stickslip.io.printable import printable
 
@@ -53,30 +54,29 @@ _COMPUTATION_FAILED = 1
 _INTERRUPTED = 130
 _SHOWN = 200  # letters of a name in an error
 
-# In the order of `stickslip --help`.
 _COMMANDS: dict[str, Callable[..., Any]] = {
-    "demo": demo.demo,
-    "list": listing.list_systems,
-    "run": run.run,
-    "sweep": sweep.sweep,
-    "view": view.view,
-    "show": show.show,
-    "new": new.new,
+    "basins": basins.basins,
+    "bench": bench.bench,
+    "bifurcation": bifurcation.bifurcation,
     "check": check.check,
-    "import": import_model.import_model,
-    "export-fmu": export_fmu.export_fmu,
-    "impact-map": impact_map.impact_map,
     "compare-laws": compare_laws.compare_laws,
     "converge": converge.converge,
-    "limit-cycle": limit_cycle.limit_cycle,
-    "bifurcation": bifurcation.bifurcation,
-    "basins": basins.basins,
-    "lyapunov": lyapunov.lyapunov,
-    "recurrence": lyapunov.recurrence,
-    "fit": fit.fit,
-    "reproduce": reproduce.reproduce,
-    "bench": bench.bench,
+    "demo": demo.demo,
     "doctor": doctor.doctor,
+    "export-fmu": export_fmu.export_fmu,
+    "fit": fit.fit,
+    "impact-map": impact_map.impact_map,
+    "import": import_model.import_model,
+    "limit-cycle": limit_cycle.limit_cycle,
+    "list": listing.list_systems,
+    "lyapunov": lyapunov.lyapunov,
+    "new": new.new,
+    "recurrence": lyapunov.recurrence,
+    "reproduce": reproduce.reproduce,
+    "run": run.run,
+    "show": show.show,
+    "sweep": sweep.sweep,
+    "view": view.view,
 }
 
 app = typer.Typer(
@@ -85,9 +85,12 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _name, _function in _COMMANDS.items():
-    app.command(_name)(_function)
-app.add_typer(friction.app, name="friction")
+for _group, _names in GROUPS.items():
+    for _name in _names:
+        if _name == "friction":  # a command of commands
+            app.add_typer(friction.app, name=_name, rich_help_panel=_group, epilog=epilog(_name))
+        else:
+            app.command(_name, cls=Command, rich_help_panel=_group, epilog=epilog(_name))(_COMMANDS[_name])
 
 
 def _print_version(wanted: bool) -> None:

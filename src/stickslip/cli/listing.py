@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,13 @@ from stickslip.cli.output import print_json
 from stickslip.debug import on_terminal
 
 PACKAGE = Path(__file__).parent.parent
+_WIDTH = 100  # columns
+_KINDS = {
+    "mechanism": ("Mechanisms in generalised coordinates", "contacts"),
+    "scene": ("Scenes: bodies with shapes", "bodies"),
+    "circuit": ("Circuits", "switches"),
+}
+"""Title and last number of each table."""
 
 
 def list_systems(
@@ -18,25 +26,47 @@ def list_systems(
 ) -> None:
     """List the library: name, degrees of freedom, contacts (of circuits: what switches), paper.
 
-    `stickslip run NAME` runs an entry, `stickslip show NAME` shows its equations.
+    `stickslip run NAME` runs an entry, `stickslip show NAME` shows its equations.  `--json` has the whole source, the
+    names of the contacts and the settings of each entry.
     """
     rows = facts()
     if as_json:
         print_json({"systems": rows}, indent=2)
         return
+    print_table(rows)
+
+
+def print_table(rows: list[dict[str, Any]]) -> None:
+    """Print facts about entries, a table for each kind of system."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("name", style="cyan", no_wrap=True)
-    table.add_column("dof", justify="right")
-    table.add_column("contacts", justify="right")
-    table.add_column("paper")
-    table.add_column("title")
-    for row in rows:
-        contacts = len(row["contacts"])
-        table.add_row(row["name"], str(row["degrees_of_freedom"]), str(contacts), row["source"], row["title"])
-    Console(width=None if on_terminal(sys.stdout) else 160).print(table)  # a pipe has no width of its own
+    console = Console(width=None if on_terminal(sys.stdout) else _WIDTH)  # a pipe has no width of its own
+    width = max(len(row["name"]) for row in rows)
+    for kind, (title, column) in _KINDS.items():
+        table = Table(
+            box=None, pad_edge=False, header_style="bold", title=title, title_justify="left", title_style="bold"
+        )
+        table.add_column("name", style="cyan", no_wrap=True, min_width=width)
+        table.add_column("dof", justify="right", min_width=4)
+        table.add_column(column, justify="right", min_width=8)
+        table.add_column("paper", min_width=16)
+        table.add_column("title")
+        for row in rows:
+            if row["kind"] == kind:
+                count = str(len(row["contacts"]))
+                texts = (row["name"], str(row["degrees_of_freedom"]), count, _paper(row["source"]), row["title"])
+                table.add_row(*map(Text, texts))  # no markup: papers stand in square brackets
+        console.print(table)
+        console.print()
+    console.print("`stickslip run NAME` runs an entry, `stickslip show NAME` shows its equations.", highlight=False)
+
+
+def _paper(source: str) -> str:
+    """Where a system comes from, in few words: a key with a section, or authors with a year."""
+    found = re.search(r"\[[A-Z]+\d+\](?: section)?(?: [\d.]*\d)?", source) or re.search(r"[A-Z][\w', ]* \d{4}", source)
+    return found[0].replace(" section", "") if found else ""
 
 
 def facts() -> list[dict[str, Any]]:
@@ -64,6 +94,7 @@ def describe(name: str) -> dict[str, Any]:
     scenario = library.get(name)
     return {
         "name": name,
+        "kind": _kind(name),
         "title": scenario.title,
         "degrees_of_freedom": scenario.degrees_of_freedom,
         "contacts": list(scenario.contact_names),
@@ -72,6 +103,12 @@ def describe(name: str) -> dict[str, Any]:
         "t_end": scenario.t_end,
         "settings": library.keywords(name),
     }
+
+
+def _kind(name: str) -> str:
+    from stickslip import library
+
+    return "circuit" if name in library.circuit_names() else "scene" if name in library.scene_names() else "mechanism"
 
 
 def _names() -> tuple[str, ...]:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _MOST_RECORDS = 500_000
 """Records that a run keeps unless `--every` says otherwise; a figure or film needs no more."""
-_MOST_WORDS = 24  # values in a line of the summary
+_MOST_VALUES = 14  # in a line of the summary
 _FAILED = 1
 _DEEP = 10.0  # tolerances of penetration
 _METHOD = ("law", "law_options", "stepper_options", "solver_options", "resumed")  # of the trajectory's attributes
@@ -180,7 +180,7 @@ def run(
         dt=step, t_end=end, progress=progress, out=files.out, overwrite=files.overwrite, resume=files.resume, **options
     )
     made = {} if files.out is None else {"out": files.out}
-    problem = _draw(trajectory, scenario, files, made, progress)
+    problem = _draw(trajectory, scenario, files, made, progress, whole=t_end is not None)
 
     if as_json:
         found = report(trajectory, scenario, end, made)
@@ -227,8 +227,11 @@ def _draw(
     files: Files,
     made: dict[str, Path],
     progress: bool | None,
+    whole: bool,
 ) -> Exception | None:
     """Write the wanted pictures of a run and note them in `made`; returns what prevented one of them.
+
+    A film shows the whole motion if `whole`, else the part that the drawing proposes.
 
     A drawing may have no value in the midst of the motion; the summary of the run is printed nevertheless.
     """
@@ -244,27 +247,34 @@ def _draw(
         if path is not None:
             try:
                 with on_paper(files.width, bare=files.bare):
-                    made[kind] = picture(trajectory, scenario, path, progress)
+                    made[kind] = picture(trajectory, scenario, path, progress, whole)
             except (ValueError, ArithmeticError, OSError) as error:
                 problem = problem or error
     return problem
 
 
-def _plot(trajectory: "Trajectory", scenario: "Scenario", path: Path, progress: bool | None) -> Path:
+def _plot(trajectory: "Trajectory", scenario: "Scenario", path: Path, progress: bool | None, whole: bool) -> Path:
     from stickslip.figures import style
 
     picture = service(f"plot a {scenario.kind}")(trajectory, scenario)
     return style.save(picture, path, title=scenario.title)
 
 
-def _animate(trajectory: "Trajectory", scenario: "Scenario", path: Path, progress: bool | None) -> Path:
+def _animate(trajectory: "Trajectory", scenario: "Scenario", path: Path, progress: bool | None, whole: bool) -> Path:
     from stickslip.figures import animation
 
     assert scenario.drawing is not None  # `run` has checked
-    return animation.animate(trajectory, scenario.drawing, path, title=scenario.title, progress=progress)
+    length = float(trajectory.t[-1] - trajectory.t[0])
+    shown = length if whole else animation.proposed_span(trajectory, scenario.drawing)
+    if shown < length:
+        print(
+            f"stickslip: the film shows the first {shown:g} s of {length:g} s; --t-end films all of it.",
+            file=sys.stderr,
+        )
+    return animation.animate(trajectory, scenario.drawing, path, title=scenario.title, span=shown, progress=progress)
 
 
-def _export(trajectory: "Trajectory", scenario: "Scenario", path: Path, progress: bool | None) -> Path:
+def _export(trajectory: "Trajectory", scenario: "Scenario", path: Path, progress: bool | None, whole: bool) -> Path:
     from stickslip.page.document import export
 
     return export(trajectory, path, scenario)
@@ -335,8 +345,6 @@ def _show(trajectory: "Trajectory", scenario: "Scenario", files: dict[str, Path]
     def row(name: str, value: str, style: str = "") -> None:
         console.print(Text(printable(f"  {name:<12}{value}"), style=style), soft_wrap=True)
 
-    units, last = trajectory.units, trajectory
-    state = [*zip(last.coordinate_names, last.q[-1], strict=True), *zip(last.velocity_names, last.u[-1], strict=True)]
     found = report(trajectory, scenario, float(trajectory.t[-1]))["impacts"]
     certificate = trajectory.certificate
 
@@ -354,9 +362,9 @@ def _show(trajectory: "Trajectory", scenario: "Scenario", files: dict[str, Path]
         row("rate", f"{_rate(trajectory):,.0f} steps/s, {trajectory.wall_s:.3f} s")
     if "resumed" in trajectory.attributes:
         row("resumed", trajectory.attributes["resumed"])
-    row("final state", _some([f"{name} = {value:.6g} {_unit(units.get(name, ''))}".rstrip() for name, value in state]))
+    row("final state", final_state(trajectory))
     if trajectory.contact_names:
-        counts = _some([f"{name} {count}" for name, count in found["by_contact"].items() if count])
+        counts = _most_struck(found["by_contact"])
         number = f"{found['total']}"
         if "later impacts" in trajectory.status:
             number = f"the first {number} (later ones are only in the file)"
@@ -404,10 +412,37 @@ def _unit(unit: str) -> str:
     return "" if unit == "1" else unit
 
 
-def _some(words: list[str]) -> str:
-    """Words in a row, the first ones of very many."""
-    more = f", and {len(words) - _MOST_WORDS} more" if len(words) > _MOST_WORDS else ""
-    return ", ".join(words[:_MOST_WORDS]) + more
+def final_state(trajectory: "Trajectory") -> str:
+    """Coordinates and velocities at the end; of many bodies the extremes: lowest, highest, fastest."""
+    units, last = trajectory.units, trajectory
+    state = {
+        **dict(zip(last.coordinate_names, last.q[-1].tolist(), strict=True)),
+        **dict(zip(last.velocity_names, last.u[-1].tolist(), strict=True)),
+    }
+    bodies = list(dict.fromkeys(name.partition(".")[0] for name in state if "." in name))
+    if len(state) <= _MOST_VALUES or len(bodies) < 2:
+        return ", ".join(f"{name} = {value:.6g} {_unit(units.get(name, ''))}".rstrip() for name, value in state.items())
+    up = "z" if f"{bodies[0]}.z" in state else "y"
+    heights = {body: state[f"{body}.{up}"] for body in bodies}
+    speeds = {body: math.hypot(*(state.get(f"{body}.v{axis}", 0.0) for axis in "xyz")) for body in bodies}
+    low, high, fast = (
+        min(heights, key=lambda k: heights[k]),
+        max(heights, key=lambda k: heights[k]),
+        max(speeds, key=lambda k: speeds[k]),
+    )
+    return (
+        f"{len(bodies)} bodies: lowest {low} at {up} = {heights[low]:.6g} m, highest {high} at {up} = "
+        f"{heights[high]:.6g} m, fastest {fast} with {speeds[fast]:.3g} m/s"
+    )
+
+
+def _most_struck(counts: dict[str, int]) -> str:
+    """Contacts with their numbers of impacts; of many the ones that were struck most."""
+    struck = {name: count for name, count in counts.items() if count}
+    if len(struck) <= _MOST_VALUES:
+        return ", ".join(f"{name} {count}" for name, count in struck.items())
+    most = sorted(struck, key=lambda name: -struck[name])[:3]
+    return f"{len(struck)} bodies struck, most of all " + ", ".join(f"{name} {struck[name]}" for name in most)
 
 
 def _method(trajectory: "Trajectory") -> str:

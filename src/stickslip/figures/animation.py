@@ -135,7 +135,7 @@ class Film:
         begin = first if start is None else float(start)
         if not first <= begin < last:
             raise ValueError(f"start must lie in the run, {first:g} <= start < {last:g} s, got {begin:g}.")
-        length = min(last - begin, picture.span or _LONGEST) if span is None else min(float(span), last - begin)
+        length = proposed_span(trajectory, picture, begin) if span is None else min(float(span), last - begin)
         if not length > 0.0:
             raise ValueError(f"span must be positive [s], got {span}.")
         if slower is None:
@@ -150,6 +150,12 @@ class Film:
         if has_ribbon(trajectory):
             states = frame_states(trajectory, times)
         return cls(trajectory, picture, times, q, states, camera, box, slower, fps)
+
+
+def proposed_span(trajectory: Trajectory, drawing: Drawing | Scene, begin: float | None = None) -> float:
+    """Length of the motion that a film shows unless told otherwise [s]: as the drawing proposes, from `begin` on."""
+    first = float(trajectory.t[0]) if begin is None else begin
+    return min(float(trajectory.t[-1]) - first, picture_of(drawing)[0].span or _LONGEST)
 
 
 def has_ribbon(trajectory: Trajectory) -> bool:

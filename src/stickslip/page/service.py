@@ -71,7 +71,11 @@ class Service:
         names = ((MODEL, self.models), (SAVED, self.files), (LIBRARY, entry_names()))
         return {
             "first": self.first,
-            "systems": [{"name": name, "kind": kind} for kind, group in names for name in group],
+            "systems": [
+                {"name": name, "kind": "scene" if name in library.scene_names() else kind}
+                for kind, group in names
+                for name in group
+            ],
         }
 
     def describe(self, name: str) -> dict[str, Any]:

@@ -9,10 +9,10 @@ const SECTIONS = [
 ];
 
 /** What a tab asks for; only what differs from the system's own values. */
-const settings = {system: "", set: {}, start: {}, dt: null, t_end: null, stepper: null, own: null};
+const settings = {system: "", set: {}, start: {}, dt: null, t_end: null, stepper: null, own: null, touched: null};
 
 function resetSettings(system) {
-  Object.assign(settings, {system, set: {}, start: {}, dt: null, t_end: null, stepper: null, own: null});
+  Object.assign(settings, {system, set: {}, start: {}, dt: null, t_end: null, stepper: null, own: null, touched: null});
 }
 
 function request() {
@@ -58,9 +58,13 @@ function controlRow(control, controls, changed) {
   const id = `c-${control.section}-${control.key}-${control.index}`;
   const slider = element("input", {type: "range", id, min: "0", max: "1000", step: "1", "aria-label": spoken(control.name)});
   const field = element("input", {type: "number", step: "any", "aria-label": `${spoken(control.name)}, exact value`});
-  const label = element("label", {for: id}, ...symbolNodes(control.name));
+  const words = [control.meaning, `${figure(control.low, 3)} to ${figure(control.high, 3)} ${unitText(control.unit)}`.trim(), `its own value: ${figure(control.value)}`];
+  const label = element("label", {for: id, title: words.filter(Boolean).join("\n")}, ...symbolNodes(control.name));
   if (control.unit) label.append(element("span", {class: "unit"}, ` [${unitText(control.unit)}]`));
-  const row = element("div", {class: "control"}, label, field, slider);
+  const own = element("button", {type: "button", class: "own", title: `Back to ${figure(control.value)}`, "aria-label": `${spoken(control.name)} back to its own value`}, "↺");
+  label.append(own);
+  const ends = element("div", {class: "ends", "aria-hidden": "true"}, element("span", {}, figure(control.low, 3)), element("span", {}, figure(control.high, 3)));
+  const row = element("div", {class: "control"}, label, field, slider, ends);
   const show = () => {
     const value = valueOf(control);
     slider.value = toSlider(control, value);
@@ -74,6 +78,8 @@ function controlRow(control, controls, changed) {
     show();
     changed();
   });
+  own.addEventListener("click", (event) => { event.preventDefault(); assign(control, control.value, controls); show(); changed(); });
+  for (const part of [slider, field, own]) part.addEventListener(part === slider ? "input" : part === field ? "change" : "click", () => { settings.touched = row; }, true);
   row.dataset.key = control.key;
   show();
   return {row, show};

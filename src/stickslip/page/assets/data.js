@@ -56,6 +56,12 @@ function smoothed(values, times) {
   return found;
 }
 
+/** Height of the view at each frame: smooth, and never so far from what it follows that this leaves the picture. */
+function followed({follow, t, view: [, , y0, y1]}) {
+  const camera = smoothed(follow, t), reach = 0.1 * (y1 - y0);
+  return camera.map((y, i) => Math.min(follow[i] + reach, Math.max(follow[i] - reach, y)));
+}
+
 function gapAt(times, j) {
   const a = times[Math.max(0, j - 1)], b = times[Math.min(times.length - 1, j + 1)];
   return Math.max(b - a, 1e-12);
@@ -88,7 +94,7 @@ function prepared(raw) {
   for (const curve of run.curves) Object.assign(curve, extent(withoutRounding(curve, run.curves)));
   run.strongest = Math.max(1e-300, ...run.impactsOf.map((own) => own.strongest));
   run.force = typicalForce(run);
-  if (run.motion && run.motion.follow) run.motion.camera = smoothed(run.motion.follow, run.motion.t);
+  if (run.motion && run.motion.follow) run.motion.camera = followed(run.motion);
   return run;
 }
 

@@ -12,14 +12,14 @@ const plots = {history: new History(byId("history")), phase: new Phase(byId("pha
 function show(raw, {fresh = false, time} = {}) {
   const run = prepared(raw), part = app.run ? (app.t - app.run.t0) / (app.run.t1 - app.run.t0) : 0;
   app.run = run;
-  if (fresh) begin(run);
+  if (fresh) { compare(false); begin(run); }
   app.t = time !== undefined ? Math.min(run.t1, Math.max(run.t0, time)) : fresh ? run.t0 : run.t0 + part * (run.t1 - run.t0);
   chooseStage(run, fresh);
   byId("title").textContent = run.title;
   byId("source").textContent = run.source;
   byId("stage").setAttribute("aria-label", `${run.title}, in motion`);
   document.title = `${run.title} · stickslip`;
-  byId("ribbon").style.height = `${15 * Math.min(10, run.contacts.length) + 5}px`;
+  byId("ribbon").style.height = `${15 * Math.max(1, Math.min(10, run.contacts.length)) + 10}px`;
   for (const plot of Object.values(plots)) plot.stale = true;
   showContacts(run);
   showNumbers(run);
@@ -140,8 +140,34 @@ function showNumbers(run) {
   tell("notice", (cut && !notes.length ? [`The run was ${run.status}`] : notes).join(" · "));
 }
 
-/** What went wrong; a notice is what one should know of a run that went well. */
-function complain(text) { tell("message", text); }
+/** What went wrong, on the stage and at the field that was changed last; a notice is what one should know of a run that went well. */
+function complain(text, refused = false) {
+  tell("message", text);
+  for (const row of document.querySelectorAll(".control.refused")) row.classList.remove("refused");
+  if (text && refused) settings.touched?.classList.add("refused");
+}
+
+/** Cover the stage while another system is on its way, so that no two systems are seen at once. */
+function loading(words) {
+  clearInterval(app.counting);
+  byId("loading").hidden = !words;
+  document.querySelector("main").classList.toggle("loading", Boolean(words));
+  if (!words) return;
+  const from = performance.now(), show = () => {
+    const seconds = Math.floor((performance.now() - from) / 1000);
+    byId("loading").textContent = seconds < 2 ? words : `${words}\nMachine code is made once for a system; the next time it is there. ${seconds} s`;
+  };
+  show();
+  app.counting = setInterval(show, 500);
+}
+
+/** Hold the run that is shown as one to compare those that follow with, or let it go. */
+function compare(on) {
+  app.earlier = on ? app.run : null;
+  byId("compare").checked = on;
+  for (const plot of Object.values(plots)) Object.assign(plot, {earlier: app.earlier, stale: true});
+  app.dirty = true;
+}
 
 function tell(id, text) {
   byId(id).hidden = !text;
@@ -155,7 +181,7 @@ function say(text) { byId("status").textContent = text; }
 function paint() {
   const run = app.run;
   if (!run) return;
-  app.stage?.draw(run, app.t, {speed: holding(), arrows: byId("arrows").checked, cones: byId("cones").checked});
+  app.stage?.draw(run, app.t, {speed: holding(), arrows: byId("arrows").checked, cones: byId("cones").checked, earlier: app.earlier});
   plots.phase.speed = app.speed;
   for (const plot of Object.values(plots)) plot.paint(run, app.t);
   const part = (app.t - run.t0) / (run.t1 - run.t0 || 1), scrub = byId("scrub");
@@ -275,15 +301,17 @@ async function simulate(options = {}) {
       const took = (performance.now() - asked) / 1000;
       say(`${found.method.steps.toLocaleString("en")} steps computed in ${duration(found.method.wall_s)}, shown after ${took.toFixed(2)} s.`);
       byId("command").textContent = command();
+      if (live()) history.replaceState(null, "", differs() ? toHash() : settings.system === app.first ? location.pathname : `#system=${encodeURIComponent(settings.system)}`);
       app.took = took;
     } while (app.waiting);
   } catch (error) {
-    if (error.name !== "AbortError") complain(error.message);
+    if (error.name !== "AbortError") complain(error.message, true);
     if (app.waiting) { app.inFlight = false; clearTimeout(busy); clearTimeout(long); simulate(options); return; }
   } finally {
     clearTimeout(busy);
     clearTimeout(long);
     byId("busy").hidden = true;
+    if (!app.waiting) loading("");
     app.inFlight = false;
     app.answers = (app.answers ?? 0) + 1;
   }
@@ -293,12 +321,17 @@ async function choose(system, hash = "") {
   resetSettings(system);
   const time = fromHash(hash);
   byId("system").value = system;
+  loading(`Loading ${spokenWords(system)} …`);
+  byId("title").textContent = spokenWords(system);
+  byId("source").textContent = byId("command").textContent = "";
+  complain("");
+  tell("notice", "");
   try {
     app.description = await (await ask(`api/system?${encodeURIComponent(system)}`)).json();
     settings.stepper ??= app.description.stepper;
     settings.own = app.description.stepper;
     app.showControls = buildControls(byId("controls"), app.description, app.description.steppers, () => simulate());
-  } catch (error) { complain(error.message); return; }
+  } catch (error) { loading(""); complain(error.message); return; }
   byId("command-line").hidden = !app.description.controls.length;
   await simulate({fresh: true, time});
 }
@@ -306,7 +339,6 @@ async function choose(system, hash = "") {
 function reset() {
   if (!app.description) return;
   if (app.kernels) { resetSettings(settings.system); app.showControls(); simulate(); return; }
-  history.replaceState(null, "", location.pathname);
   choose(settings.system); // a model file may have changed meanwhile
 }
 
@@ -320,10 +352,8 @@ async function share() {
 
 async function exportPage() {
   try {
-    const blob = await (await ask("api/export", request())).blob(), link = element("a", {download: `${settings.system.replace(/\.nc$/, "")}.html`});
-    link.href = URL.createObjectURL(blob);
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+    const blob = await (await ask("api/export", request())).blob();
+    download(blob, "text/html", `${settings.system.replace(/\.nc$/, "")}.html`);
     say(`A page of ${Math.round(blob.size / 1000)} kB that needs no server was written.`);
   } catch (error) { complain(error.message); }
 }
@@ -382,7 +412,7 @@ const KEYS = {
   " ": () => play(), ArrowLeft: (e) => stepFrames(e.shiftKey ? -10 : -1), ArrowRight: (e) => stepFrames(e.shiftKey ? 10 : 1),
   Home: () => go(app.run.t0), End: () => { play(false); go(app.run.t1); }, "<": () => changeSpeed(1), ">": () => changeSpeed(-1),
   "+": () => magnify(1.5), "=": () => magnify(1.5), "-": () => magnify(1 / 1.5), 0: () => { app.stage?.fit(); app.dirty = true; },
-  r: () => reset(), s: () => live() && share(), e: () => live() && exportPage(), "?": () => byId("keys").showModal(),
+  r: () => reset(), c: () => compare(!app.earlier), t: () => dress(!dark()), s: () => live() && share(), e: () => live() && exportPage(), "?": () => byId("keys").showModal(),
 };
 
 function live() { return !document.body.classList.contains("from-disk"); }
@@ -406,24 +436,51 @@ function bind() {
   byId("forward").addEventListener("click", () => stepFrames(1));
   byId("scrub").addEventListener("input", (event) => { play(false); go(app.run.t0 + (event.target.value / 1000) * (app.run.t1 - app.run.t0)); });
   for (const id of ["arrows", "cones"]) byId(id).addEventListener("change", () => { app.dirty = true; });
+  document.querySelector(".timeline").addEventListener("keydown", () => play(false));
   byId("reset").addEventListener("click", reset);
   byId("share").addEventListener("click", share);
   byId("export").addEventListener("click", exportPage);
   byId("help").addEventListener("click", () => byId("keys").showModal());
   byId("values-box").addEventListener("toggle", () => { app.dirty = true; });
   byId("controls").addEventListener("submit", (event) => event.preventDefault());
-  byId("system").addEventListener("change", (event) => { history.replaceState(null, "", location.pathname); choose(event.target.value); });
+  byId("system").addEventListener("change", (event) => choose(event.target.value));
+  byId("compare").addEventListener("change", (event) => compare(event.target.checked));
+  byId("curves").addEventListener("click", () => app.run && download(csv(app.run), "text/csv", `${settings.system}.csv`));
+  byId("film").addEventListener("click", film);
+  byId("theme").addEventListener("click", () => dress(!dark()));
   bindStage();
   bindPlot(plots.history, byId("history"));
   bindPlot(plots.phase, byId("phase"));
   bindRibbon(byId("ribbon"));
   document.addEventListener("keydown", onKey);
   const redraw = () => { if (app.run) sizeStage(app.run); theme.values.clear(); for (const plot of Object.values(plots)) plot.stale = true; app.dirty = true; };
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  app.redraw = redraw;
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (event) => dress(event.matches));
   new ResizeObserver(redraw).observe(document.querySelector("main"));
 }
 
+const dark = () => document.documentElement.classList.contains("dark");
+
+/** Light or dark, kept until the page is closed. */
+function dress(on) {
+  document.documentElement.classList.toggle("dark", on);
+  app.redraw?.();
+}
+
+/** Whether anything was changed from what the system has by itself. */
+function differs() {
+  const {set, start, dt, t_end, stepper} = request();
+  return Object.keys({...set, ...start}).length > 0 || dt !== null || t_end !== null || stepper !== null;
+}
+
+/** Name of an entry as words: "Brick on ramp". */
+function spokenWords(name) {
+  const words = name.replaceAll("_", " ");
+  return /\.(nc|toml)$/.test(name) ? name : words[0].toUpperCase() + words.slice(1);
+}
+
 async function start() {
+  document.documentElement.classList.toggle("dark", matchMedia("(prefers-color-scheme: dark)").matches);
   bind();
   requestAnimationFrame(tick);
   const quiet = matchMedia("(prefers-reduced-motion: reduce)").matches, inside = JSON.parse(byId("data").textContent);
@@ -458,8 +515,9 @@ async function startFromDisk({kernels: source, recorded, ...inside}) {
 async function startLive() {
   try {
     const catalogue = await (await ask("api/library")).json();
-    const groups = [["Model files", "model"], ["Saved runs", "saved"], ["Library", "library"]].map(([label, kind]) =>
-      element("optgroup", {label}, ...catalogue.systems.filter((s) => s.kind === kind).map((s) => element("option", {value: s.name}, s.name))));
+    app.first = catalogue.first;
+    const groups = [["Model files", "model"], ["Saved runs", "saved"], ["Mechanisms", "library"], ["Scenes of bodies", "scene"]].map(([label, kind]) =>
+      element("optgroup", {label}, ...catalogue.systems.filter((s) => s.kind === kind).map((s) => element("option", {value: s.name}, spokenWords(s.name)))));
     byId("system").append(...groups.filter((group) => group.children.length));
     const wanted = new URLSearchParams(location.hash.slice(1)).get("system");
     await choose(catalogue.systems.some((s) => s.name === wanted) ? wanted : catalogue.first, location.hash);

@@ -37,9 +37,11 @@ class History extends Plot {
       if (panels.get(key).curves.length < MOST_CURVES) panels.get(key).curves.push(curve);
     }
     this.panels = [...panels.values()];
+    for (const panel of this.panels) panel.earlier = panel.curves.map((curve) => alike(this.earlier, curve));
     const each = (height - MARGIN.bottom) / Math.max(1, this.panels.length);
     this.panels.forEach((panel, i) => {
-      const low = Math.min(...panel.curves.map((c) => c.low)), high = Math.max(...panel.curves.map((c) => c.high));
+      const all = [...panel.curves, ...panel.earlier.filter(Boolean)];
+      const low = Math.min(...all.map((c) => c.low)), high = Math.max(...all.map((c) => c.high));
       const room = 0.06 * (high - low) || Math.abs(high) * 0.1 || 1;
       Object.assign(panel, {top: i * each + MARGIN.top, bottom: (i + 1) * each - 4, low: low - room, high: high + room});
       panel.left = MARGIN.left; panel.right = width - MARGIN.right;
@@ -59,6 +61,7 @@ class History extends Plot {
   background(context, run) {
     this.panels.forEach((panel, i) => {
       grid(context, panel, this.span, i === this.panels.length - 1 ? "t [s]" : null);
+      asBefore(context, panel, () => panel.earlier.forEach((curve, k) => { if (curve) trace(context, this, panel, this.earlier.history.t, curve.values, SERIES[k % SERIES.length]); }));
       panel.curves.forEach((curve, k) => trace(context, this, panel, run.history.t, curve.values, SERIES[k % SERIES.length]));
     });
   }
@@ -90,10 +93,12 @@ class Phase extends Plot {
     this.x = run.curves[this.xNumber] ?? run.curves[0];
     this.y = run.curves[this.yNumber] ?? run.curves[0];
     this.panel = {left: MARGIN.left, right: width - MARGIN.right, top: MARGIN.top, bottom: height - MARGIN.bottom - 8};
-    for (const [axis, curve] of [["x", this.x], ["y", this.y]]) {
-      const room = 0.06 * (curve.high - curve.low) || Math.abs(curve.high) * 0.1 || 1;
-      this.panel[axis] = [curve.low - room, curve.high + room];
-    }
+    this.old = [alike(this.earlier, this.x), alike(this.earlier, this.y)];
+    [["x", this.x], ["y", this.y]].forEach(([axis, curve], k) => {
+      const low = Math.min(curve.low, this.old[k]?.low ?? curve.low), high = Math.max(curve.high, this.old[k]?.high ?? curve.high);
+      const room = 0.06 * (high - low) || Math.abs(high) * 0.1 || 1;
+      this.panel[axis] = [low - room, high + room];
+    });
     this.panel.low = this.panel.y[0];
     this.panel.high = this.panel.y[1];
   }
@@ -105,6 +110,7 @@ class Phase extends Plot {
 
   background(context) {
     grid(context, this.panel, this.panel.x, null);
+    if (this.old[0] && this.old[1]) asBefore(context, this.panel, () => trace(context, this, this.panel, this.old[0].values, this.old[1].values, "soft", 1));
     context.globalAlpha = 0.55;
     trace(context, this, this.panel, this.x.values, this.y.values, "s0", 1);
     context.globalAlpha = 1;
@@ -154,6 +160,10 @@ class Ribbon extends Plot {
   background(context, run) {
     context.font = "11px system-ui, sans-serif";
     context.textBaseline = "middle";
+    if (!this.rows.length) {
+      context.fillStyle = theme.get("faint");
+      context.fillRect(this.left, 7, this.right - this.left, 6);
+    }
     this.rows.forEach((contact, k) => {
       const y = 3 + 15 * k;
       context.fillStyle = theme.get("soft");
@@ -178,8 +188,25 @@ class Ribbon extends Plot {
   }
 
   foreground(context, run, t) {
-    if (this.rows.length) vertical(context, this.px(t), 0, 15 * this.rows.length + 4, theme.get("ink"));
+    const x = this.px(t), bottom = this.height - 1;
+    vertical(context, x, 0, bottom, theme.get("ink"));
+    dot(context, x, bottom - 4, theme.get("accent"), 5);
   }
+}
+
+/** The curve of another run that shows what this one shows, or nothing. */
+function alike(run, curve) { return run?.curves.find((other) => other.group === curve.group && other.name === curve.name && other.unit === curve.unit); }
+
+/** Draw what belongs to the run that is compared with: faint, within the panel. */
+function asBefore(context, panel, draw) {
+  context.save();
+  context.beginPath();
+  context.rect(panel.left, panel.top - 2, panel.right - panel.left, panel.bottom - panel.top + 4);
+  context.clip();
+  context.globalAlpha = 0.38;
+  context.setLineDash([5, 4]);
+  draw();
+  context.restore();
 }
 
 // ---- parts of plots ----------------------------------------------------------------------------------------------

@@ -87,7 +87,8 @@ class SolidStage extends SpaceView {
   }
 
   piece({solid, colour, model}, view) {
-    this.set("model", solid.kind === "plane" ? multiplied(underfoot(model, view.target), scaled(view.radius * 12)) : model);
+    if (solid.kind === "plane" && hides(model, view)) return;
+    this.set("model", solid.kind === "plane" ? multiplied(underfoot(model, view.target), scaled(view.radius * (model[10] > 0.5 ? 12 : 1.5))) : model);
     this.set("colour", [...colour, 1]);
     this.set("pattern", solid.kind === "plane" ? 1 : solid.kind === "sphere" ? 2 : 0);
     this.set("cell", niceBelow(view.radius * 0.6));
@@ -97,7 +98,7 @@ class SolidStage extends SpaceView {
   /** Shadows on the first plane: solids flattened along the light, each place darkened once. */
   shadows(pieces, view) {
     const gl = this.gl, floor = pieces.find((piece) => piece.solid.kind === "plane");
-    if (!floor) return;
+    if (!floor || hides(floor.model, view)) return;
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
     gl.enable(gl.STENCIL_TEST);
@@ -379,6 +380,11 @@ function framed({offset: [x, y, z], turn: r}) {
 }
 
 function scaled(s) { return [s, 0, 0, 0, 0, s, 0, 0, 0, 0, s, 0, 0, 0, 0, 1]; }
+
+/** Whether a plane is seen from behind, so that it would hide all that lies on it: a near wall of a box. */
+function hides(model, view) {
+  return model[8] * (view.eye[0] - model[12]) + model[9] * (view.eye[1] - model[13]) + model[10] * (view.eye[2] - model[14]) <= 0;
+}
 
 /** A plane's frame moved within the plane below the point that is looked at, by whole numbers of its pattern. */
 function underfoot(model, target) {

@@ -42,6 +42,7 @@ class PlaneStage {
     this.scale = this.zoom * Math.min(width / (x1 - x0), (height - 16) / (y1 - y0));
     this.centre = [(x0 + x1) / 2 + this.shift[0], (y0 + y1) / 2 + lift + this.shift[1]];
     const marks = [];
+    if (options.earlier?.motion?.kind === "plane") this.ghost(options.earlier, t);
     for (const shape of motion.shapes) {
       const values = this.values(shape, at);
       if (values === null) continue;
@@ -50,6 +51,17 @@ class PlaneStage {
     }
     for (const [k, values] of marks) this.contact(run, k, values, t, options);
     this.scaleBar();
+  }
+
+  /** Bodies of the run that is compared with, faint, at the same instant. */
+  ghost(run, t) {
+    const at = between(run.motion.t, Math.min(t, run.t1));
+    this.context.globalAlpha = 0.3;
+    for (const shape of run.motion.shapes) if (shape.kind !== "marker" && shape.kind !== "ruler" && shape.moving.length) {
+      const values = this.values(shape, at);
+      if (values !== null) this.shape(shape, values, 0);
+    }
+    this.context.globalAlpha = 1;
   }
 
   /** Numbers that place a shape at an instant, or null while it is not there. */

@@ -1,0 +1,99 @@
+"""Hook of MkDocs: a gallery of the library, made from the library.
+
+Every entry is simulated, drawn and exported as a page that opens in any browser.  Pictures and pages are kept in
+build/gallery until a source of the package changes; to make all of them takes some minutes.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+from stickslip import library
+from stickslip.figures import mechanism, style
+from stickslip.page.document import standalone
+
+ROOT = Path(__file__).parent.parent
+KEPT = ROOT / "build" / "gallery"
+ASPECT = 1.3  # width of a picture over its height
+WIDTH = 3.0  # of a picture [inches]
+SHORTER = {"poured_spheres": 0.6, "granular_column": 0.8}  # [s]: ends of runs that take long
+KINDS = {
+    "Mechanisms": library.names,
+    "Scenes": library.scene_names,
+    "Circuits": library.circuit_names,
+}
+
+
+def digest() -> str:
+    """A name for the present sources of the package."""
+    found = hashlib.sha256()
+    for path in sorted((ROOT / "src").rglob("*.*")):
+        if path.suffix in (".py", ".js", ".css", ".html"):
+            found.update(path.read_bytes())
+    return found.hexdigest()[:16]
+
+
+def picture(scenario: Any, run: Any, path: Path) -> None:
+    """Draw the last state of a run; of a circuit, which has no picture, its curves."""
+    drawing = getattr(scenario, "drawing", None)
+    if drawing is None:
+        style.save(run.plot(), path)
+        return
+    with style.look():
+        figure = style.new_figure(WIDTH, WIDTH / ASPECT)
+        ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+        (box,) = mechanism.windows(drawing, run.q[-1:], run.t[-1:], run.parameters)
+        mechanism.prepare(ax, mechanism.filled(box, ASPECT))
+        mechanism.draw(ax, drawing(run.q[-1], run.t[-1], run.parameters))
+        figure.savefig(path, dpi=140)
+
+
+def made(name: str, folder: Path) -> tuple[Path, Path | None]:
+    """Picture and page of an entry; a circuit has no page."""
+    shown, page = folder / f"{name}.png", folder / f"{name}.html"
+    circuit = name in library.circuit_names()
+    if not shown.exists():
+        print(f"gallery: {name}", flush=True)
+        scenario = library.get(name)
+        run = scenario.simulate(t_end=min(scenario.t_end, SHORTER.get(name, 1e9)))
+        if not circuit:
+            page.write_bytes(standalone(run, scenario))
+        picture(scenario, run, shown)
+    return shown, None if circuit else page
+
+
+def cards(folder: Path) -> Iterator[tuple[str, str, Path, Path | None]]:
+    """Kind, Markdown, picture and page of every entry."""
+    for kind, names in KINDS.items():
+        for name in names():
+            shown, page = made(name, folder)
+            scenario = library.get(name)
+            live = "" if page is None else f"[open the live page](gallery/{name}.html) · "
+            words = f"**{scenario.title}** {scenario.source}. {live}`stickslip run {name}`"
+            yield kind, f"![{scenario.title}](gallery/{name}.png){{ width=260 }}\n\n{words}\n", shown, page
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the page of the gallery, its pictures and its live pages."""
+    folder = KEPT / digest()
+    folder.mkdir(parents=True, exist_ok=True)
+    text = [
+        "# Gallery",
+        "Every entry of the library, drawn at the end of its run. The pages work without Python and without a server: of most mechanisms the sliders "
+        "simulate anew in the browser, of scenes the pages show the recorded run ([exports](page.md#exports)).",
+    ]
+    last = ""
+    for kind, words, shown, page in cards(folder):
+        if kind != last:
+            text.append(f"## {kind}")
+            last = kind
+        text.append(words)
+        for path in (shown, page):
+            if path is not None:
+                files.append(File.generated(config, f"gallery/{path.name}", abs_src_path=str(path)))
+    files.append(File.generated(config, "gallery.md", content="\n\n".join(text) + "\n"))
+    return files
