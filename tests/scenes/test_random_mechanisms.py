@@ -55,6 +55,21 @@ def test_a_motor_stops_at_the_limit_of_its_joint(gap):
     np.testing.assert_allclose(run.q[3:, 2], gap, rtol=0.0, atol=1e-12)
 
 
+@pytest.mark.parametrize("gap", [0.0, 1e-11, 1e-5])
+@pytest.mark.parametrize("speed", [0.0, 1.0])
+def test_a_slider_is_driven_to_its_limit_by_another(gap, speed):
+    """A spring pulls the second slider, or it moves: at its own limit it takes the first one along to that one's."""
+    scene = ss.Scene(dim=2, gravity=0.0)
+    first = scene.add_body(ss.Circle(0.1), mass=1.0, position=(0.5, 0.0))
+    second = scene.add_body(ss.Circle(0.1), mass=0.3, position=(1.5, 0.0), velocity=(speed, 0.0))
+    scene.add_prismatic(None, first, (0.5, 0.0), (1.0, 0.0), limits=(-1.0, gap))
+    scene.add_prismatic(first, second, (1.5, 0.0), (1.0, 0.0), limits=(-0.2, 0.0))
+    scene.add_spring(None, second, (3.0, 0.0), (1.5, 0.0), stiffness=100.0, length=1.0)
+    run = scene.simulate(dt=1e-3, t_end=0.02)
+    assert run.certificate.failed_steps == 0
+    np.testing.assert_allclose(first.path(run)[10:, 0], 0.5 + gap, rtol=0.0, atol=1e-12)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("place", [None, TURNED, Place(0.0, -0.4), FAR], ids=str)
 def test_two_hundred_mechanisms(place):

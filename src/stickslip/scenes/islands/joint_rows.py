@@ -267,14 +267,25 @@ def motor_law(data: np.ndarray, x: float, dt: float) -> tuple[float, float]:
 
 
 @kernel
-def motor_way(joints: Joints, j: int, dt: float) -> float:
-    """How far the motor of joint j may drive a body in a step [m]: its own, or others by way of joints between them."""
-    data = joints.link.numbers[j]
-    if data[EFFORT] == 0.0:
+def joint_way(joints: Joints, j: int, bodies: Bodies, dt: float) -> float:
+    """How far joint j may drive a body in a step [m]: by its velocity, the forces on its bodies, and its motor.
+
+    Its own body, or others by way of joints between them: what comes to a limit drives its neighbours on.
+    """
+    kind, data, a, b = joints.link.kind[j], joints.link.numbers[j], joints.link.a[j], joints.link.b[j]
+    if kind != REVOLUTE and kind != PRISMATIC:
         return 0.0
-    target, _ = motor_law(data, joints.link.turns[j], dt)
-    way = dt * abs(target)
-    return way if joints.link.kind[j] == PRISMATIC else way * joints.link.extent[j]
+    first, speed = 0 if kind == PRISMATIC else 3, 0.0
+    for vel in (bodies.vel, bodies.free):
+        total = 0.0
+        for k in range(first, first + 3):
+            total += (vel[b, k] - vel[a, k]) ** 2
+        speed = max(speed, total)
+    speed = math.sqrt(speed)
+    if data[EFFORT] > 0.0:
+        target, _ = motor_law(data, joints.link.turns[j], dt)
+        speed = max(speed, abs(target))
+    return dt * speed if kind == PRISMATIC else dt * speed * joints.link.extent[j]
 
 
 @kernel
@@ -402,7 +413,7 @@ def joint_rows(joints: Joints, bodies: Bodies, planar: bool, dt: float, theta: f
     used, blow = 0, 0.0
     for j in range(joints.link.kind.shape[0]):
         blow = max(blow, max(bodies.stir[joints.link.a[j]], bodies.stir[joints.link.b[j]]))
-        blow = max(blow, motor_way(joints, j, dt))
+        blow = max(blow, joint_way(joints, j, bodies, dt))
     ahead = np.empty((bodies.kind.shape[0], 7))
     midpoints_ahead(joints, bodies, bodies.ahead, dt, ahead)
     for j in range(joints.link.kind.shape[0]):
