@@ -83,8 +83,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     folder.mkdir(parents=True, exist_ok=True)
     text = [
         "# Gallery",
-        "Every entry of the library, drawn at the end of its run. The pages work without Python and without a server: of "
-        "most mechanisms the sliders simulate anew in the browser, of scenes the pages show the recorded run "
+        "Every entry of the library, drawn at the end of its run. The pages work without Python and without a server: "
+        "of most mechanisms the sliders simulate anew in the browser, of scenes the pages show the recorded run "
         "([exports](page.md#exports)).",
     ]
     last = ""
