@@ -101,7 +101,7 @@ def _slope_of_phi(y: np.ndarray, theta: float) -> np.ndarray:
     n, d = y.shape
     Phi = np.zeros((n, d, d))
     Phi[:, np.arange(d), np.arange(d)] = 1.0
-    Phi[:, 0, 1:] = -theta * y[:, 1:] / np.sqrt(_norm_T(y) ** 2 + 1e-28)[:, None]
+    Phi[:, 0, 1:] = -theta * y[:, 1:] / np.maximum(_norm_T(y), TINY)[:, None]
     return Phi
 
 
