@@ -57,8 +57,8 @@ TO_THE_BOUNDARY = 0.95  # share of the way to the boundary of the cones: 0.8 31 
 AT_REST = 1e-6  # shift of W' for the impulses of the start: 1e-4 30 (2,643), 1e-8 32 (1,749), and 31 (1,961) at 0.03
 CROSSOVER = 0.03  # nu below which Newton is tried, and factor of nu to the next try: 0.1 31 (2,196)
 # Solves with the same factors for the kink.  Balls, masses 1e6 apart, 12 problems of 300 contacts, 8 of 600: solved
-# (iterations).  Without, and with the whole slope of |y_T|: 8 of 10 (1,618), 7 (1,645); 6 12 (1,326), 8 (1,398).
-# With the slope as it is: 6 12 (1,100), 8 (1,257), 12 - 7 (1,395).
+# (iterations).  None 8 of 10 (1,618), 7 (1,645); 6 12 (1,326), 8 (1,398).  A slope of |y_T| that is less where y_T has
+# just changed much took 1,100 and 1,257, but then one of three stacks of 1,000 contacts was no longer solved.
 CORRECTIONS = 6
 
 # Proximal point (`proximal_point`).

@@ -12,8 +12,7 @@ Four things keep the steps long where others stall at an error of 1 (heavy bodie
 - the start is as large as impulses that bring all contacts to rest (`_Scaled.middle`), each contact in its own unit;
 - nu waits for the equations: it falls only where their residual is at most NEAR nu, so that the iterates stay near the
   path of centres, which the kink of |y_T| would throw them off;
-- the slope of |y_T| makes the matrix indefinite: after a short step it counts half (theta), after a long one more.  And
-  it is worth little where y_T has just changed by more than itself: t = y_T / |(y_T, last change of y_T)|;
+- the slope of |y_T| makes the matrix indefinite: after a short step it counts half (theta), after a long one more;
 - what a step leaves of the equations beyond (1 - step) times their residual comes from |y_T| alone.  It is solved for
   again with the same factors (`_bent`), which costs little beside them.
 
@@ -97,12 +96,12 @@ def longest_step(x: np.ndarray, dx: np.ndarray) -> float:
     return longest
 
 
-def _slope_of_phi(y: np.ndarray, theta: float, changed: np.ndarray) -> np.ndarray:
-    """Phi, near to the Jacobian of y - theta |y_T| e_0; changed (n,): by how much y_T has changed last."""
+def _slope_of_phi(y: np.ndarray, theta: float) -> np.ndarray:
+    """Phi, the Jacobian of y - theta |y_T| e_0."""
     n, d = y.shape
     Phi = np.zeros((n, d, d))
     Phi[:, np.arange(d), np.arange(d)] = 1.0
-    Phi[:, 0, 1:] = -theta * y[:, 1:] / np.maximum(np.hypot(_norm_T(y), changed), TINY)[:, None]
+    Phi[:, 0, 1:] = -theta * y[:, 1:] / np.maximum(_norm_T(y), TINY)[:, None]
     return Phi
 
 
@@ -269,7 +268,7 @@ class InteriorPoint(FrictionMethod):
             x, y = scaled.middle()
         except (RuntimeError, linalg.LinAlgError):
             return Outcome(best.r, best.error, 0, "singular system")
-        theta, step, cross_at, changed = 1.0, 1.0, CROSSOVER, np.zeros(n)
+        theta, step, cross_at = 1.0, 1.0, CROSSOVER
         for k in range(self.limit):
             nu = float((x * y).sum()) / n
             residual = scaled.residual(x, y)
@@ -290,7 +289,7 @@ class InteriorPoint(FrictionMethod):
                 best.offer(landed.r, landed.error)
                 if best.error <= tol:
                     return Outcome(best.r, best.error, k + newton_steps)
-            H, Phi = nesterov_todd(x, y), _slope_of_phi(y, theta, changed)
+            H, Phi = nesterov_todd(x, y), _slope_of_phi(y, theta)
             try:
                 solve = scaled.factorise(Phi @ H + SHARP * min(1.0, nu) * one)
             except (RuntimeError, linalg.LinAlgError):
@@ -300,7 +299,7 @@ class InteriorPoint(FrictionMethod):
             sigma = _centring(min(1.0, longest_step(x, dx), longest_step(y, dy)), step, off)
             inverse = x * np.where(np.arange(d) == 0, 1.0, -1.0) / _determinant(x)[:, None]
             step, dx, dy = here.bent(*here.direction(residual, sigma * nu * inverse - y), NEAR * nu)
-            x, y, changed = x + step * dx, y + step * dy, step * _norm_T(dy)
+            x, y = x + step * dx, y + step * dy
             theta = 0.5 * theta if step < 0.3 else 0.5 * (1.0 + theta)
             if not np.all(np.isfinite(x)):
                 return Outcome(best.r, best.error, k + newton_steps, "left the cone")
