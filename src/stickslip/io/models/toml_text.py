@@ -22,14 +22,16 @@ LARGEST_FILE = 2_000_000
 MOST_KEYS, MOST_VALUES, MOST_PARTS, DEEPEST, LONGEST_WORD, MOST_ESCAPES = 60_000, 50_000, 16, 64, 400, 20_000
 """Keys and entries of lists of a file, parts of a dotted key, nesting, characters of a key or number, escapes."""
 _INSIDE = {
-    '"': re.compile(r'(?:[^"\\]|\\.)*+', re.DOTALL),
+    '"': re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*', re.DOTALL),
     "'": re.compile(r"[^']*+"),
-    '"""': re.compile(r'(?:[^"\\]|\\.|"(?!""))*+', re.DOTALL),
-    "'''": re.compile(r"(?:[^']|'(?!''))*+"),
+    '"""': re.compile(r'[^"\\]*+(?:(?:\\.|"(?!""))[^"\\]*+)*', re.DOTALL),
+    "'''": re.compile(r"[^']*+(?:'(?!'')[^']*+)*"),
 }
+"""Texts up to their closing quotes.  Only single characters are repeated possessively: before Python 3.11.5 a group
+with alternatives that is repeated so matches too little."""
 _SCALAR = re.compile(r"[^,\]}#\r\n]*")
-_BLANK = re.compile(r"[ \t]*+(?:#[^\n]*+)?+")
-_BETWEEN = re.compile(r"(?:[ \t\r\n,]++|#[^\n]*+)*+")
+_BLANK = re.compile(r"[ \t]*+(?:#[^\n]*+)?")
+_BETWEEN = re.compile(r"(?:[ \t\r\n,]++|#[^\n]*+)*")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 
 
@@ -77,8 +79,9 @@ def parse_toml(text: str, name: str) -> dict[str, Any]:
 
 
 _LEXEME = re.compile(
-    r"""(?P<blank>(?:[ \t\r\n]++|\#[^\n]*+)++)
-    |(?P<text>\"{3}(?:[^"\\]|\\.|"(?!""))*+"{3,5}|'{3}(?:[^']|'(?!''))*+'{3,5}|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')
+    r"""(?P<blank>(?:[ \t\r\n]++|\#[^\n]*+)+)
+    |(?P<text>\"{3}[^"\\]*+(?:(?:\\.|"(?!""))[^"\\]*+)*"{3,5}|'{3}[^']*+(?:'(?!'')[^']*+)*'{3,5}
+        |"[^"\\\n]*+(?:\\.[^"\\\n]*+)*"|'[^'\n]*+')
     |(?P<word>[^\s\#"'=,\[\]{}]++)
     |(?P<mark>[\s\S])""",
     re.VERBOSE,
