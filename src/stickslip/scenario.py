@@ -82,10 +82,13 @@ class Scenario:
     """The word for the kind in model files."""
     start_has_sliders: ClassVar[bool] = True
     """Whether there are few enough coordinates for a slider each."""
-    steppers: ClassVar[tuple[str, ...] | None] = None
-    """Names of the steppers that can run it; None: all."""
     foreign_options: ClassVar[Mapping[str, str]] = {"overlap": "is for scenes of bodies"}
     """Options of `stickslip run` that have no meaning here, and why."""
+
+    @property
+    def steppers(self) -> tuple[str, ...] | None:
+        """Names of the steppers that can run it; None: all."""
+        return None
 
     def __post_init__(self) -> None:
         q0, u0, _ = self.system.check(self.q0, self.u0, self.params)
@@ -307,7 +310,6 @@ class SceneScenario(Scenario):
     kind: ClassVar[str] = "scene"
     file_kind: ClassVar[str] = "scene"
     start_has_sliders: ClassVar[bool] = False
-    steppers: ClassVar[tuple[str, ...]] = ("moreau-midpoint", "moreau-jean", "stewart-trinkle", "paoli-schatzman")
     foreign_options: ClassVar[Mapping[str, str]] = dict.fromkeys(
         ("solver", "law", "engine", "rtol", "projection"), "has no meaning for a scene"
     )
@@ -320,6 +322,12 @@ class SceneScenario(Scenario):
         values = {"dt": dt, "t_end": t_end, "title": title, "source": source, "options": dict(options or {})}
         for name, value in {"scene": scene, "system": scene, "q0": q0, "u0": u0, **values}.items():
             object.__setattr__(self, name, value)
+
+    @property
+    def steppers(self) -> tuple[str, ...]:
+        surfaces = (*(body.material for body in self.scene.bodies), *self.scene.pair_laws.values())
+        last = () if any(surface.strikes_at_once for surface in surfaces) else ("paoli-schatzman",)
+        return ("moreau-midpoint", "moreau-jean", "stewart-trinkle", *last)
 
     @property
     def parameters(self) -> dict[str, float]:

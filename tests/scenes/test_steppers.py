@@ -153,3 +153,10 @@ def test_what_a_stepper_lacks_is_refused_in_one_line(options, surface, message):
     with pytest.raises(ValueError, match=message) as caught:
         scene.simulate(dt=1e-3, t_end=0.1, **options)
     assert "\n" not in str(caught.value)
+
+
+def test_a_library_scene_names_the_steppers_that_run_it():
+    assert "paoli-schatzman" not in ss.library.billiards().steppers  # tangential restitution: in one step alone
+    assert ss.library.get("thrown_cube").steppers[-1] == "paoli-schatzman"
+    with pytest.raises(ValueError, match="whose impacts take two steps"):
+        ss.library.billiards().simulate(stepper="paoli-schatzman", t_end=1e-3)

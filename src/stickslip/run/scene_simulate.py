@@ -16,7 +16,6 @@ from stickslip.jit.cpu import COMPILER
 from stickslip.jit.sources import sources_hash
 from stickslip.laws import ImpactLaw, Newton, Poisson, Stronge, law_from
 from stickslip.laws.friction import FrictionCurve, FrictionLaw
-from stickslip.laws.restitution import RestitutionCurve
 from stickslip.mechanisms.steppers.moreau_jean import MoreauJean
 from stickslip.mechanisms.steppers.moreau_midpoint import MoreauMidpoint
 from stickslip.mechanisms.steppers.paoli_schatzman import PaoliSchatzman
@@ -229,14 +228,11 @@ def _own_rule(scene: Scene, stepper: Any, rule: str) -> str:
         return rule
     if rule != "predictive":
         raise ValueError(f"rule must be left out with stepper {stepper.name!r}, which has its own, got {rule!r}.")
-    if isinstance(stepper, PaoliSchatzman):
-        for material in materials_of(scene):
-            curve = material.restitution if isinstance(material.restitution, RestitutionCurve) else None
-            if material.restitution_tangential or material.friction_impact is not None or curve is not None:
-                raise ValueError(
-                    f"stepper {stepper.name!r}, whose impacts take two steps, has no restitution_tangential, "
-                    "friction_impact or RestitutionCurve; leave them out, or take 'moreau-midpoint'."
-                )
+    if isinstance(stepper, PaoliSchatzman) and any(material.strikes_at_once for material in materials_of(scene)):
+        raise ValueError(
+            f"stepper {stepper.name!r}, whose impacts take two steps, has no restitution_tangential, "
+            "friction_impact or RestitutionCurve; leave them out, or take 'moreau-midpoint'."
+        )
     return stepper.name
 
 

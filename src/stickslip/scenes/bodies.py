@@ -50,6 +50,12 @@ class Material:
         """Whether the surface resists rolling or spinning."""
         return bool(self.patch or self.rolling)
 
+    @property
+    def strikes_at_once(self) -> bool:
+        """Whether its impacts need the velocities before and after in one step: beyond Newton's coefficient."""
+        curve = isinstance(self.restitution, RestitutionCurve)
+        return bool(self.restitution_tangential) or self.friction_impact is not None or curve
+
 
 @dataclass(frozen=True, eq=False)
 class Body:
