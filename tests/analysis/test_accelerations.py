@@ -86,7 +86,7 @@ def test_elements_without_normal_part_move_or_rest() -> None:
 
 def test_a_state_inside_the_ground_is_refused() -> None:
     rod = ss.library.painleve_rod(friction=2.0, spin=-6.0, slip=-1.0)
-    with pytest.raises(ValueError, match="'tip' is given with a penetration of 0.5 m, more than penetration_tol"):
+    with pytest.raises(ValueError, match=r"'tip' is given with a penetration of 0\.5 m, more than penetration_tol"):
         ss.accelerations(rod.system, rod.q0 - [0.0, 0.5, 0.0], rod.u0)
     with pytest.raises(ValueError, match="gap_tol must be a distance >= 0"):
         ss.accelerations(rod.system, rod.q0, rod.u0, gap_tol=float("nan"))
@@ -111,5 +111,5 @@ def test_a_contact_that_may_not_close_is_not_there() -> None:
     assert rests.holds and rests.normal_force.tolist() == [0.0, 10.0]
     hit = ss.impact(ball, [-1.0, -0.5], fall)
     assert hit.normal_impulse.tolist() == [0.0, 1.0]
-    with pytest.raises(ValueError, match="'plank' is given with a penetration of 0.25 m"):
+    with pytest.raises(ValueError, match=r"'plank' is given with a penetration of 0\.25 m"):
         ss.impact(ball, [1.0, -0.25], fall)

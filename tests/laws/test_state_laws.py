@@ -459,7 +459,7 @@ def test_event_driven_ends_right_where_a_coefficient_leaves_its_range():
 
 @pytest.mark.parametrize("engine", ["compiled", "reference"])
 def test_a_restitution_that_leaves_its_range_at_rest_is_told_on_position_level(engine):
-    """A sled that slides without an approach: `paoli-schatzman` takes no restitution then, and judges it all the same."""
+    """A sled that slides without an approach: there `paoli-schatzman` takes no restitution, and judges it still."""
     floor = ss.Contact("floor", gap=y, slip=x, friction=0.1, restitution_normal=0.5 - x)
     sled = ss.LagrangianSystem.from_energies(
         [x, y], velocities=[vx, vy], kinetic=(vx**2 + vy**2) / 2, potential=10 * y, contacts=[floor], name="sled"

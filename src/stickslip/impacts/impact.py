@@ -371,8 +371,8 @@ class _Setting:
 def closed_contacts(system: System, t: float, q: Array, u: Array, p: Array, gap_tol: float) -> StepProblem:
     """The contact problem of a pure impact; c_N, c_T are the velocities before it, round-off zeros made exact.
 
-    Contacts with a gap of at most gap_tol that may be there, and clutches: one that is overtaken engages at once.  Dry friction with a
-    load-independent bound and springs have no impulses.
+    Contacts with a gap of at most gap_tol that may be there, and clutches: one that is overtaken engages at once.
+    Dry friction with a load-independent bound and springs have no impulses.
     """
     g, kinds = system.start_gap(q, t, p), np.array(system.contact_kinds, dtype=int)
     touching = (kinds == CONTACT) & (g <= gap_tol)

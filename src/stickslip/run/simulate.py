@@ -232,8 +232,8 @@ def _engine(
             raise ValueError("the event-driven integrator has no reference engine; use engine='auto' or 'compiled'.")
         if wanted == "compiled" and len(system.spatial):
             raise ValueError(
-                "the event-driven integrator has no kernel for contacts with two tangents; use engine='auto', which runs "
-                "it as plain Python."
+                "the event-driven integrator has no kernel for contacts with two tangents; use engine='auto', which "
+                "runs it as plain Python."
             )
         try:
             return EventEngine(system, stepper, solver, law or Newton(), t_end, kernels_alone=wanted == "compiled")
