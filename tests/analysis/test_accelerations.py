@@ -82,3 +82,34 @@ def test_elements_without_normal_part_move_or_rest() -> None:
     found = ss.accelerations(blocks.system, blocks.q0, blocks.u0)
     assert found.verdict == "unique"
     assert set(found[0].motion) <= {"moves", "rests"}
+
+
+def test_a_state_inside_the_ground_is_refused() -> None:
+    rod = ss.library.painleve_rod(friction=2.0, spin=-6.0, slip=-1.0)
+    with pytest.raises(ValueError, match=r"'tip' is given with a penetration of 0\.5 m, more than penetration_tol"):
+        ss.accelerations(rod.system, rod.q0 - [0.0, 0.5, 0.0], rod.u0)
+    with pytest.raises(ValueError, match="gap_tol must be a distance >= 0"):
+        ss.accelerations(rod.system, rod.q0, rod.u0, gap_tol=float("nan"))
+    with pytest.raises(ValueError, match="velocity_tol must be a share"):
+        ss.accelerations(rod.system, rod.q0, rod.u0, velocity_tol=-1.0)
+
+
+def test_a_contact_that_may_not_close_is_not_there() -> None:
+    """A ball below a plank that it may meet on the right side only: it falls, and nothing holds or strikes it."""
+    x, y, v, w = sp.symbols("x y v w")
+    plank = ss.Contact("plank", gap=y, closes_when=x > 0)
+    floor = ss.Contact("floor", gap=y + sp.Rational(1, 2))
+    ball = ss.LagrangianSystem.from_energies(
+        [x, y], velocities=[v, w], kinetic=(v**2 + w**2) / 2, potential=10 * y, contacts=[plank, floor]
+    )
+    inside, fall = [-1.0, -0.25], [0.0, -1.0]
+    (free,) = ss.accelerations(ball, inside, fall).solutions
+    assert free.acceleration.tolist() == [0.0, -10.0]
+    assert ss.contact_problem(ball, inside, fall, 1e-3).contacts == ()
+    assert not ss.equilibrium(ball, inside).holds
+    rests = ss.equilibrium(ball, [-1.0, -0.5])
+    assert rests.holds and rests.normal_force.tolist() == [0.0, 10.0]
+    hit = ss.impact(ball, [-1.0, -0.5], fall)
+    assert hit.normal_impulse.tolist() == [0.0, 1.0]
+    with pytest.raises(ValueError, match=r"'plank' is given with a penetration of 0\.25 m"):
+        ss.impact(ball, [1.0, -0.25], fall)

@@ -76,3 +76,8 @@ def test_a_negative_step_is_refused() -> None:
     ball = ss.library.bouncing_ball()
     with pytest.raises(ValueError, match=r"dt must not be negative, got -0.001 s"):
         ss.contact_problem(ball.system, ball.q0, ball.u0, -1e-3)
+
+
+def test_a_quadratic_program_is_made_of_a_contact_problem() -> None:
+    with pytest.raises(ValueError, match="problem must be what contact_problem returns, got NoneType"):
+        ss.quadratic_program(None)

@@ -133,3 +133,14 @@ def test_jammed_body_has_forces_within_the_laws(friction):
     N, T = rest.normal_force, rest.tangential_force
     assert (c * T - s * N).sum() == pytest.approx(9.81)
     assert (abs(T) <= friction * N * max(1.0, 1.01 / rest.safety_factor) + 1e-9).all()
+
+
+def test_a_start_inside_the_ground_is_no_rest() -> None:
+    brick = ss.library.brick_on_ramp(friction=0.5, angle=0.38)
+    deep = brick.q0 - [0.0, 0.1]
+    for ask in (ss.equilibrium, ss.energy_bound):
+        with pytest.raises(ValueError, match=r"'ramp' is given with a penetration of 0\.1 m, more than"):
+            ask(brick.system, deep)
+        with pytest.raises(ValueError, match="gap_tol must be a distance >= 0"):
+            ask(brick.system, brick.q0, gap_tol=float("nan"))
+    assert ss.equilibrium(brick.system, deep, penetration_tol=0.2).holds

@@ -63,6 +63,38 @@ def test_a_switch_that_opens_under_current_is_an_impact(closed):
     assert list(run.mode("S")[[0, -1]]) == ["closed", "open"]
 
 
+@pytest.mark.parametrize("locate", [False, True])
+def test_inductors_in_series_share_their_fluxes(locate):
+    """L1 = 1 mH with 1 A and L2 = 4 mH without current, in one loop: L1 1 A / (L1 + L2) = 0.2 A, an impact at t = 0."""
+    net = ss.Circuit()
+    net.inductor("L1", "a", "b", 1e-3, current=1.0)
+    net.inductor("L2", "b", "c", 4e-3)
+    net.resistor("R", "c", "a", 1.0)
+    run = net.simulate(dt=1e-5, t_end=1e-4, locate=locate)
+    require_clean(run)
+    assert run.current("L1")[0] == pytest.approx(0.2, rel=1e-9)
+    np.testing.assert_array_equal(run.current("L1"), run.current("L2"))
+    jumps, book = run.impacts(), run.energy_book()
+    assert list(jumps["element"]) == ["L1", "L2"] and np.all(jumps["time"] == 0.0)
+    np.testing.assert_allclose(jumps["before"], [1.0, 0.0])
+    np.testing.assert_allclose(jumps["flux"], [-8e-4, 8e-4], rtol=1e-9)
+    assert book["start"] == pytest.approx(5e-4, rel=1e-12) and book["jumps"] == pytest.approx(4e-4, rel=1e-9)
+
+
+def test_coupled_inductors_that_meet_change_their_fluxes_alike():
+    """Three inductors at one node, two of them coupled: one impulse of voltage changes the flux of each."""
+    net = ss.Circuit()
+    for name, L, current in (("L1", 1e-3, 1.0), ("L2", 2e-3, 1.0), ("L3", 3e-3, 0.0)):
+        net.inductor(name, "a", "0", L, current=current)
+    net.coupled("K", "L1", "L2", coupling=0.5)
+    run = net.simulate(dt=1e-5, t_end=1e-4)
+    M = 0.5 * math.sqrt(2e-6)
+    change = np.array([run.current(name)[0] for name in ("L1", "L2", "L3")]) - [1.0, 1.0, 0.0]
+    flux = np.array([[1e-3, M, 0.0], [M, 2e-3, 0.0], [0.0, 0.0, 3e-3]]) @ change
+    np.testing.assert_allclose(flux, flux[0], rtol=1e-9)
+    assert abs(sum(run.current(name)[0] for name in ("L1", "L2", "L3"))) < 1e-12
+
+
 def test_no_ringing_in_a_loop_without_inductance():
     """With theta = 1/2 a resistor alone would ring, 2, 0, 2, 0, ...; the start is made consistent."""
     net = ss.Circuit()

@@ -9,6 +9,7 @@ import subprocess
 import numpy as np
 import pytest
 
+import stickslip as ss
 from tests.circuits.networks import PERIOD, bridge, half_wave
 
 pytestmark = [
@@ -63,3 +64,25 @@ def test_bridge_in_the_limit_of_sharp_diodes(tmp_path):
     print("bridge, largest difference of the voltage [V]:", errors)
     assert errors[1] < 0.35 * errors[0] and errors[2] < 0.4 * errors[1]  # two knees in series are the difference
     assert errors[2] < 0.25
+
+
+@pytest.mark.parametrize("load", [10.0, 100.0])  # the current never ends; it ends before the next pulse
+def test_buck_converter_in_the_limit_of_sharp_diodes(tmp_path, load):
+    """Currents of the coil over five periods; the switch of ngspice has 1 milliohm and opens within 20 ns."""
+    converter = ss.library.buck_converter(resistance=load)
+    start = converter.circuit.simulate(dt=1e-6, t_end=1e-6).voltage("C")[0]
+    run = converter.circuit.simulate(dt=1e-6, t_end=5e-4, locate=True)
+    snubber = "Cx x 0 0.1n" if load < 50.0 else ""  # without it ngspice stops where the switch takes over the current
+    errors = []
+    for n in (1.0, 0.3, 0.1):
+        netlist = (
+            "V1 in 0 24\nVg g 0 pulse(1 0 50u 20n 20n 49.98u 100u)\nS1 in x g 0 SW\nD1 0 x D\nL1 x out 1m ic=0\n"
+            f"C1 out 0 100u ic={start:.9f}\nR1 out 0 {load}\n{snubber}\n"
+            f".model SW sw(vt=0.5 vh=0.0 ron=1e-3 roff=1e9)\n{sharp(n, rs=1e-3)}"
+        )
+        errors.append(worst(netlist, "i(L1)", run, run.current("L"), tmp_path, 5e-8))
+    print(
+        f"buck, {load} ohm, largest difference of the current [A]:", errors, "largest current", run.current("L").max()
+    )
+    assert errors[1] < 0.4 * errors[0] and errors[2] < 0.5 * errors[1]  # what is left is the switch of ngspice
+    assert errors[2] < 1e-2 * run.current("L").max()

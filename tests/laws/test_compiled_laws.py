@@ -1,6 +1,7 @@
 """Impact laws in compiled kernels: time steps, ensembles and limit cycles against the laws in plain NumPy."""
 
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -238,3 +239,17 @@ def test_rates_are_at_least_half_of_newtons():
         return min(runs)
 
     assert best("poisson") < 2.0 * best(None)
+
+
+def test_what_has_no_kernel_says_so():
+    """No silent change to a slow engine: solvers without a kernel, and events with two tangents."""
+    ball = ss.library.bouncing_ball()
+    with pytest.warns(RuntimeWarning, match="solver 'alternating' has no kernel: the run is on the reference engine"):
+        assert ball.simulate(solver="alternating", t_end=0.01).engine == "reference"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ball.simulate(solver="alternating", t_end=0.01, engine="reference")
+        sliding = ss.library.sliding_ball()
+        assert sliding.simulate(stepper="event-driven", t_end=0.01).engine == "reference"
+    with pytest.raises(ValueError, match="no kernel for contacts with two tangents"):
+        sliding.simulate(stepper="event-driven", t_end=0.01, engine="compiled")

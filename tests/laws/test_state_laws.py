@@ -455,3 +455,16 @@ def test_event_driven_ends_right_where_a_coefficient_leaves_its_range():
     assert float(run.status.split()[4]) == pytest.approx(end, abs=1e-8)
     assert run.t[-1] == pytest.approx(end, abs=1e-3)
     assert run.u[-1, 0] == pytest.approx(math.sqrt(16 - 9.81 / 2), abs=1e-2)
+
+
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_a_restitution_that_leaves_its_range_at_rest_is_told_on_position_level(engine):
+    """A sled that slides without an approach: there `paoli-schatzman` takes no restitution, and judges it still."""
+    floor = ss.Contact("floor", gap=y, slip=x, friction=0.1, restitution_normal=0.5 - x)
+    sled = ss.LagrangianSystem.from_energies(
+        [x, y], velocities=[vx, vy], kinetic=(vx**2 + vy**2) / 2, potential=10 * y, contacts=[floor], name="sled"
+    )
+    run = ss.simulate(sled, [0, 0], [3.0, 0], dt=0.01, t_end=1.0, stepper="paoli-schatzman", engine=engine)
+    assert (
+        run.t[-1] == pytest.approx(0.18) and "restitution_normal = 0.5 - x of contact 'floor' must lie in" in run.status
+    )

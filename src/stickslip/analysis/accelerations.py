@@ -19,7 +19,7 @@ from stickslip.analysis.accelerations_in_space import SpaceProblem
 from stickslip.checks import Array, real_number
 from stickslip.events.acceleration import AccelerationProblem, Accelerations
 from stickslip.lcp.enumeration import LIMIT as ENUMERATION_LIMIT
-from stickslip.mechanisms.penetration import held_velocities
+from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_state, gap_tolerance, held_velocities
 from stickslip.mechanisms.system import CLUTCH, CONSTRAINT, CONTACT, FRICTION, SPRING, TANGENT, System, require_system
 
 TINY = 1e-10  # relative accelerations below this share of the largest one are zero
@@ -100,6 +100,7 @@ def accelerations(
     t: float = 0.0,
     gap_tol: float = 1e-9,
     velocity_tol: float = 1e-9,
+    penetration_tol: float = PENETRATION_TOLERANCE,
 ) -> StateAccelerations:
     """Forces and accelerations of a state, all solutions where there are several.
 
@@ -110,6 +111,7 @@ def accelerations(
     t : time [s]
     gap_tol : contacts with at most this gap are closed [m]
     velocity_tol : relative velocities below this share of their terms are zero
+    penetration_tol : deepest penetration, and largest |g| of a constraint, that is accepted [m]
 
     Raises
     ------
@@ -126,7 +128,10 @@ def accelerations(
     """
     require_system(system)
     q, u, p = system.check(q, u, params, real_number(t, "t"), ("q", "u"))
-    u = held_velocities(system, q, u, p, t)
+    check_state(system, q, t, p, penetration_tol)
+    u, gap_tol = held_velocities(system, q, u, p, t, penetration_tol), gap_tolerance(gap_tol)
+    if not 0.0 <= real_number(velocity_tol, "velocity_tol") < 1.0:
+        raise ValueError(f"velocity_tol must be a share >= 0 and below 1, got {velocity_tol:g}.")
     if len(system.spatial):
         return _in_space(system, q, u, p, t, gap_tol, velocity_tol)
     problem, _ = closed_problem(system, q, u, p, t, gap_tol, velocity_tol)
@@ -149,7 +154,7 @@ def resting(system: System, q: Array, u: Array, p: Array, t: float, gap_tol: flo
     """The contacts that touch and do not approach; their normal velocities are made exactly zero."""
     kinds = np.array(system.contact_kinds, dtype=int)
     W_N, W_T, w_hat = system.geometry(q, t, p)
-    gap = system.gap(q, t, p)
+    gap = system.start_gap(q, t, p)
 
     def velocities() -> tuple[Array, Array]:
         gamma = np.stack([W_N @ u, W_T @ u], axis=-1) + w_hat

@@ -13,7 +13,7 @@ from stickslip.checks import Array, real_number
 from stickslip.contact.planar import PlanarSolution, PlanarSolver, all_solutions, solver_from
 from stickslip.contact.planar_lcp import LEFT, NORMAL, RIGHT
 from stickslip.mechanisms.penetration import held_velocities
-from stickslip.mechanisms.steppers.contact_problem import StepProblem, reach_at_start
+from stickslip.mechanisms.steppers.contact_problem import StepProblem, reach_at_start, shut_contacts
 from stickslip.mechanisms.steppers.contact_problem import contact_problem as step_contact_problem
 from stickslip.mechanisms.system import System, require_system
 
@@ -191,7 +191,8 @@ def contact_problem(
     q, u, p = system.check(q, u, params, real_number(t, "t"), ("q", "u"))
     u = held_velocities(system, q, u, p, t)
     reach = reach_at_start(system, q, u, t, dt, p) if dt > 0.0 else None
-    step = step_contact_problem(system, t + 0.5 * dt, q + 0.5 * dt * u, u, dt, p, reach)
+    shut = shut_contacts(system, q, u, t, dt, p, np.zeros(system.n_contacts, dtype=bool), first=True)
+    step = step_contact_problem(system, t + 0.5 * dt, q + 0.5 * dt * u, u, dt, p, reach, shut=shut)
     lcp = step.local.lcp()
     names = [system.contact_names[k] for k in step.index]
     return ContactProblem(

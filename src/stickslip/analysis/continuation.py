@@ -225,8 +225,11 @@ class _Walk:
             inside = min(self.ends) - 1e-12 * self.width <= there.a <= max(self.ends) + 1e-12 * self.width
             if not inside:
                 edge = max(self.ends) if there.a > max(self.ends) else min(self.ends)
-                points.append(self._at_value(here, edge))
-                status = f"reached {self.name} = {edge:g}"
+                try:
+                    points.append(self._between(here, there, edge))
+                    status = f"reached {self.name} = {edge:g}"
+                except (NoCycle, Undefined) as problem:
+                    status = f"the last cycle is at {self.name} = {here.a:.9g}; at {edge:g} itself: {problem}"
                 break
             points.append(there)
             advance(there.a)
@@ -298,10 +301,18 @@ class _Walk:
         except (NoReturn, MotionError, ValueError) as problem:  # also parameters out of range
             raise NoCycle(str(problem)) from None
 
-    def _at_value(self, here: _Point, a: float) -> _Point:
-        """The cycle at a given value, next to a known one."""
-        event_map = self.map.at(self.name, a)
-        x, mode, back, _ = newton(event_map, here.x, here.mode, self.scale, self.tol, lambda line: None)
+    def _between(self, here: _Point, there: _Point, a: float) -> _Point:
+        """The cycle at a value between those of two known ones; raises `NoCycle` or `Undefined`."""
+        try:
+            return self._at_value(here, a)
+        except NoCycle:
+            share = (a - here.a) / (there.a - here.a)
+            return self._at_value(here, a, here.x + share * self.map.setting.difference(there.x, here.x))
+
+    def _at_value(self, here: _Point, a: float, guess: Array | None = None) -> _Point:
+        """The cycle at a given value, next to a known one; raises `NoCycle` or `Undefined`."""
+        event_map, x = self.map.at(self.name, a), here.x if guess is None else guess
+        x, mode, back, _ = newton(event_map, x, here.mode, self.scale, self.tol, lambda line: None)
         return self._point(x, a, mode, back)
 
     # -- bifurcations ----------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from scipy.optimize import brentq, linprog
 from stickslip.analysis.accelerations import accelerations
 from stickslip.checks import Array, real_array, real_number, shown, unknown_name
 from stickslip.mechanisms.inertia import Inertia
-from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_constraints
+from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_state, gap_tolerance
 from stickslip.mechanisms.system import CLUTCH, CONTACT, FRICTION, SPRING, System, require_system
 
 ROUND_OFF = 1e-13  # an excess of forces below this share of the loads is none
@@ -145,6 +145,7 @@ def equilibrium(
     params: Mapping[Any, float] | None = None,
     t: float = 0.0,
     gap_tol: float = 1e-9,
+    penetration_tol: float = PENETRATION_TOLERANCE,
 ) -> Equilibrium:
     """Whether a mechanism can rest at q, the forces that hold it, and how safely they do.
 
@@ -156,6 +157,7 @@ def equilibrium(
     params : parameters that differ from the system's
     t : time [s]
     gap_tol : contacts with at most this gap are closed [m]
+    penetration_tol : deepest penetration, and largest |g| of a constraint, that is accepted [m]
 
     Examples
     --------
@@ -172,7 +174,8 @@ def equilibrium(
     start = real_array(q, f"q must be {system.n_dof} numbers, one per coordinate, got {q!r}.")
     u = np.zeros(system.n_dof)
     q, u, p = system.check(start, u, params, real_number(t, "t"), ("q", "u"))
-    extra = _load(system, load)
+    check_state(system, q, t, p, penetration_tol)
+    gap_tol, extra = gap_tolerance(gap_tol), _load(system, load)
     balance, index = _balance(system, q, u, p, t, gap_tol)
     n = system.n_contacts
     normal, tangential = np.full(n, np.nan), np.full(n, np.nan)
@@ -189,7 +192,7 @@ def equilibrium(
     holds = bool(least <= 1.0 + 1e-9)
     return Equilibrium(
         holds=holds,
-        certain=_only_rest(system, q, u, params, t, gap_tol) if holds else False,
+        certain=_only_rest(system, q, u, params, t, gap_tol, penetration_tol) if holds else False,
         safety_factor=float(np.inf if least == 0.0 else 1.0 / least),
         load_factor=None if extra is None else (0.0 if growth is None else growth[2]),
         normal_force=normal,
@@ -223,8 +226,7 @@ def _balance(system: System, q: Array, u: Array, p: Array, t: float, gap_tol: fl
     moving = np.flatnonzero(np.abs(w_hat).max(axis=1, initial=0.0) > 0.0)
     if len(moving):
         raise ValueError(f"contact {system.contact_names[moving[0]]!r} moves by itself at t = {t:g} s: nothing rests.")
-    gap = system.gap(q, t, p)
-    check_constraints(system, gap, PENETRATION_TOLERANCE, "q", "is given")
+    gap = system.start_gap(q, t, p)
     springs = (kinds == SPRING) & (np.abs(gap) > gap_tol)
     mu, _, _, a = system.laws_at(q, t, p)
     h = system.force(q, u, t, p) - W_T[springs].T @ (np.sign(gap) * a)[springs]
@@ -238,10 +240,10 @@ def _balance(system: System, q: Array, u: Array, p: Array, t: float, gap_tol: fl
 
 
 def _only_rest(
-    system: System, q: Array, u: Array, params: Mapping[Any, float] | None, t: float, gap_tol: float
+    system: System, q: Array, u: Array, params: Mapping[Any, float] | None, t: float, gap_tol: float, depth: float
 ) -> bool | None:
     """Whether every solution on acceleration level is rest; None where they cannot be enumerated."""
-    found = accelerations(system, q, u, params=params, t=t, gap_tol=gap_tol)
+    found = accelerations(system, q, u, params=params, t=t, gap_tol=gap_tol, penetration_tol=depth)
     if found.verdict == "not enumerated":
         return None
     p = system.parameter_vector(params)

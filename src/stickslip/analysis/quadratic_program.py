@@ -57,6 +57,8 @@ def quadratic_program(problem: ContactProblem) -> QuadraticProgram:
     >>> round(program.defect(step.solve().tangential_impulse), 12)
     0.0
     """
+    if not isinstance(problem, ContactProblem):
+        raise ValueError(f"problem must be what contact_problem returns, got {type(problem).__name__}.")
     local = problem.step.local
     rough = np.flatnonzero((local.mu > 0.0) & local.tangential & local.normal)
     if len(rough):

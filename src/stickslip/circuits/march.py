@@ -63,6 +63,10 @@ class March:
         loops, rows = len(net.links), len(net.row_branches)
         self.t, self.k = 0.0, 0
         self.q = np.zeros(loops)
+        self._coils = [k for k, b in enumerate(net.branches) if b.inductance > 0.0]
+        self._given: np.ndarray | None = (
+            None  # currents of inductors that no loop currents have; they jump at the start
+        )
         self.u = self._start()
         self.conducting = np.zeros(rows, dtype=bool)
         self.status = np.full(rows, CHOICE, dtype=np.int8)
@@ -73,20 +77,29 @@ class March:
         self._rules: dict[bytes, float] = {}
         self._mode_is_new, self._cuts = False, 0
         self.ringing, self._most_current = 0.0, 0.0
-        self._coils = [k for k, b in enumerate(self.net.branches) if b.inductance > 0.0]
         self._most_in_coils = np.zeros(len(self._coils))  # largest currents so far
         self._most_volts, self._most_amperes = 0.0, 0.0  # seen so far, for the margins of events
         self.worst, self.fallbacks, self.largest_lcp, self.failed = 0.0, 0, 0, 0
         self._block, self._settled_at, self.start_energy = _FIRST_BLOCK, -1.0, 0.0
 
     def _start(self) -> np.ndarray:
-        """Loop currents that give the inductors their initial currents, as nearly as the loops allow."""
-        net = self.net
-        coils = [k for k, b in enumerate(net.branches) if b.inductance > 0.0]
+        """Loop currents that give the inductors their initial currents.
+
+        Where there are none, as for two inductors in series with other currents, the fluxes of the loops are kept:
+        M u = B L i, which is a plastic impact.
+        """
+        net, coils = self.net, self._coils
         if not coils:
             return np.zeros(len(net.links))
         wanted = np.array([net.branches[k].initial_current for k in coils])
-        return np.linalg.lstsq(net.B[:, coils].T, wanted, rcond=None)[0]
+        ways = net.B[:, coils].T
+        u = np.asarray(np.linalg.lstsq(ways, wanted, rcond=None)[0])
+        if np.abs(ways @ u - wanted).max() <= _JUMP * np.abs(wanted).max():
+            return u
+        self._given = wanted
+        values, vectors = np.linalg.eigh(net.L[np.ix_(coils, coils)])
+        root = (vectors * np.sqrt(np.maximum(values, 0.0))).T  # root^T root = L
+        return np.asarray(np.linalg.lstsq(root @ ways, root @ wanted, rcond=None)[0])
 
     # Sources and switches
 
@@ -235,7 +248,8 @@ class March:
         same = np.array_equal(long.conducting, short.conducting)
         self.u = 2.0 * short.u - long.u if same else short.u
         self.conducting = short.conducting
-        i_A, i_E = u @ self.net.B[:, self._coils], self.u @ self.net.B[:, self._coils]
+        i_A, was = self._before_instant(u)
+        i_E = self.u @ self.net.B[:, self._coils]
         size = max(float(np.abs(i_A).max(initial=0.0)), float(np.abs(i_E).max(initial=0.0)))
         end = np.array([(self.k + 1) * self.dt])  # a source that begins at 0 V drives a current by then
         drive = max(scale, float(np.abs(self._inputs(np.array([self.t]), end, 1.0)[2]).max(initial=0.0)))
@@ -243,10 +257,17 @@ class March:
             L = self.net.branches[k].inductance
             if abs(after - before) > _JUMP * max(size, most, drive * self.dt / L):  # what a step changes counts
                 self._note_jump(k, 0.0, L * (after - before), (before, after), 0.5 * L * (after**2 - before**2))
-        lost = self._energy(u, self.q) - self._energy(self.u, self.q)
-        self.book.work.jumps += lost
+        self.book.work.jumps += was - self._energy(self.u, self.q)
+        self._given = None
         self._settled_at = self.t
         self._before.clear()
+
+    def _before_instant(self, u: np.ndarray) -> tuple[np.ndarray, float]:
+        """Currents of the inductors before an instant [A], and the energy stored then [J]; u are the loop currents."""
+        if self._given is None:
+            return u @ self.net.B[:, self._coils], self._energy(u, self.q)
+        L = self.net.L[np.ix_(self._coils, self._coils)]
+        return self._given, 0.5 * float(self._given @ L @ self._given) + self._energy(0.0 * u, self.q)
 
     def _instants(self, eps: float) -> tuple[Answer, Answer]:
         t = self.t
@@ -300,7 +321,7 @@ class March:
 
     def begin(self) -> None:
         """Consistent start, and the first record."""
-        self.start_energy = self.present_energy()
+        self.start_energy = self._before_instant(self.u)[1]
         self._update_status()
         self.settle()
         _, s = self._solve(0.5 * _INSTANT * self.dt, 1.0, self.conducting, self.t, max(self.tol, _INSTANT_TOLERANCE))

@@ -167,6 +167,7 @@ class EventEngine(MechanismEngine):
         if len(self.system.spatial):
             require_known(self.system)
             self.kernel: Any = None
+            self.name = "reference"
             return
         make = compiled_module if self.kernels_alone else module_or_plain
         self.kernel = make(self.system.branched, "smooth", "auto")

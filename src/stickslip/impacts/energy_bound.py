@@ -30,11 +30,13 @@ from stickslip.checks import Array, real_array, real_number
 from stickslip.impacts.impact import impact
 from stickslip.laws import Newton, RestitutionCurve
 from stickslip.mechanisms.inertia import Inertia
+from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_state, gap_tolerance
 from stickslip.mechanisms.system import CLUTCH, CONTACT, System, require_system
 
 MOST_EDGES = 12  # 4,095 submatrices; six contacts with friction
 MOST_SWIFT = 6  # coefficients of the approach speed, 64 corners
 MOST_EXAMPLES = 20  # directions that are tried as impacts
+CHECKED = 1e300  # [m], penetration_tol of a configuration that was judged before
 NEGATIVE = 1e-12  # eigenvalues above minus this share of the largest one are round-off
 
 NEVER, CAN, OPEN = "never gains", "can gain", "not excluded"
@@ -73,6 +75,7 @@ def energy_bound(
     params: Mapping[Any, float] | None = None,
     t: float = 0.0,
     gap_tol: float = 1e-9,
+    penetration_tol: float = PENETRATION_TOLERANCE,
 ) -> EnergyBound:
     """Whether impacts under Newton's law with the system's coefficients can gain energy, [FLG10] 3.1.
 
@@ -83,6 +86,7 @@ def energy_bound(
     params : parameters that differ from the system's
     t : time [s]
     gap_tol : contacts with at most this gap are closed [m]
+    penetration_tol : deepest penetration, and largest |g| of a constraint, that is accepted [m]
 
     Examples
     --------
@@ -93,10 +97,11 @@ def energy_bound(
     """
     require_system(system)
     system.require_planar("energy_bound")
-    p = system.parameter_vector(params)
+    p, gap_tol = system.parameter_vector(params), gap_tolerance(gap_tol)
     if q is not None:
         start = real_array(q, f"q must be {system.n_dof} numbers, one per coordinate, got {q!r}.")
         q, _, p = system.check(start, np.zeros(system.n_dof), params, real_number(t, "t"), ("q", "u"))
+        check_state(system, q, t, p, penetration_tol)
     kinds = np.array(system.contact_kinds, dtype=int)
     mu, eps_N, eps_T, _ = system.laws(p)
     if system.state_laws and q is None:
@@ -125,7 +130,7 @@ def energy_bound(
     moving = _moves(system, place, params, t)
     if moving is not None:
         return EnergyBound(OPEN, f"contact {moving!r} moves by itself and may do work.")
-    index = contacts[system.gap(place, t, p)[contacts] <= gap_tol]
+    index = contacts[system.start_gap(place, t, p)[contacts] <= gap_tol]
     if not len(index):
         return EnergyBound(NEVER, "no contact is closed here")
     return _at(system, place, p, t, index, params, gap_tol)
@@ -269,7 +274,7 @@ def negative_directions(Q: Array) -> list[Array]:
 def _gain(system: System, q: Array, u: Array, params: Mapping[Any, float] | None, t: float, gap_tol: float) -> float:
     """Energy that an impact gains, as a share of the kinetic energy before it; 0 where all contacts separate."""
     try:
-        hit = impact(system, q, u, Newton(), params=params, t=t, gap_tol=gap_tol)
+        hit = impact(system, q, u, Newton(), params=params, t=t, gap_tol=gap_tol, penetration_tol=CHECKED)
     except ValueError:
         return 0.0
     kinetic = float(system.energy(q, u, t, system.parameter_vector(params))[0])

@@ -31,7 +31,8 @@ from stickslip.laws.scalar import from_below
 from stickslip.mechanisms.inertia import Contradiction, Inertia, require_free
 from stickslip.mechanisms.penetration import (
     PENETRATION_TOLERANCE,
-    check_penetration,
+    check_state,
+    gap_tolerance,
     held_velocities,
     penetration_tolerance,
 )
@@ -223,8 +224,7 @@ def impact(
     """
     require_system(system)
     rule, time, depth = law_from(law), real_number(t, "t"), penetration_tolerance(penetration_tol)
-    if not (isinstance(gap_tol, (int, float)) and 0.0 <= gap_tol < np.inf):
-        raise ValueError(f"gap_tol must be a distance >= 0 [m], got {gap_tol!r}.")
+    gap_tol = gap_tolerance(gap_tol)
     chosen = solver_from(solver)
     require_for_tangents(system, chosen, rule)
     q, u = (_numbers(values, name, system.n_dof) for values, name in ((q, "q"), (u, "u")))
@@ -235,11 +235,11 @@ def impact(
         from stickslip.impacts.stack import stack_of_impacts
 
         system.require_planar("a stack of impacts")
-        return stack_of_impacts(system, q, u, rule, params, time, float(gap_tol), depth, chosen)
+        return stack_of_impacts(system, q, u, rule, params, time, gap_tol, depth, chosen)
     q, u, p = system.check(q, u, params, time, ("q", "u"))
-    check_penetration(system, system.gap(q, time, p), depth, "q", "is given")
+    check_state(system, q, time, p, depth)
     u = held_velocities(system, q, u, p, time, depth)
-    return impact_at(system, rule, q, u, p, time, float(gap_tol), chosen)
+    return impact_at(system, rule, q, u, p, time, gap_tol, chosen)
 
 
 def _numbers(values: ArrayLike, name: str, f: int) -> Array:
@@ -371,10 +371,10 @@ class _Setting:
 def closed_contacts(system: System, t: float, q: Array, u: Array, p: Array, gap_tol: float) -> StepProblem:
     """The contact problem of a pure impact; c_N, c_T are the velocities before it, round-off zeros made exact.
 
-    Contacts with a gap of at most gap_tol, and clutches: one that is overtaken engages at once.  Dry friction with a
-    load-independent bound and springs have no impulses.
+    Contacts with a gap of at most gap_tol that may be there, and clutches: one that is overtaken engages at once.
+    Dry friction with a load-independent bound and springs have no impulses.
     """
-    g, kinds = system.gap(q, t, p), np.array(system.contact_kinds, dtype=int)
+    g, kinds = system.start_gap(q, t, p), np.array(system.contact_kinds, dtype=int)
     touching = (kinds == CONTACT) & (g <= gap_tol)
     index = np.flatnonzero(with_tangents(kinds, touching | (kinds == CLUTCH)))
     problem = impact_problem(system, t, q, u, p, index)

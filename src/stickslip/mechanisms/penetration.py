@@ -24,6 +24,18 @@ def penetration_tolerance(value: Any) -> float:
     return tolerance
 
 
+def gap_tolerance(value: Any) -> float:
+    """The argument gap_tol as a distance [m], or ValueError."""
+    if isinstance(value, bool) or not (isinstance(value, (int, float)) and 0.0 <= value < np.inf):
+        raise ValueError(f"gap_tol must be a distance >= 0 [m], got {value!r}.")
+    return float(value)
+
+
+def check_state(system: System, q: Array, t: float, p: Array, penetration_tol: Any) -> None:
+    """Raise where a configuration that a user asks about penetrates, or is off its constraints."""
+    check_penetration(system, system.start_gap(q, t, p), penetration_tolerance(penetration_tol), "q", "is given")
+
+
 def check_penetration(system: System, gaps: Array, tolerance: float, state: str, doing: str) -> None:
     """Raise where gaps (n,) are deeper than the tolerance, or the equation of a constraint is off by more.
 

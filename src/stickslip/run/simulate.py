@@ -73,7 +73,8 @@ def simulate(
         Newton's.  All of them are compiled; a law of your own class runs on the reference engine, and the run warns of
         it.  `Stronge` and `Walton` know one contact and stop where two are closed at once.
     params : parameter values that differ from the system's own, by name.
-    engine : "compiled", "reference" (plain NumPy), or "auto": compiled where stepper and solver have a kernel.
+    engine : "compiled", "reference" (plain NumPy), or "auto": compiled where stepper and solver have a kernel; where
+        they have none, the run warns that it is on the reference engine.
     progress : show a progress bar on stderr (None: when the run takes more than two seconds and stderr is a terminal);
         or a function of the number of steps done, called some times a second, which may raise KeyboardInterrupt to end
         the run as Ctrl-C does.
@@ -229,6 +230,11 @@ def _engine(
     if isinstance(stepper, EventDriven):
         if wanted == "reference":
             raise ValueError("the event-driven integrator has no reference engine; use engine='auto' or 'compiled'.")
+        if wanted == "compiled" and len(system.spatial):
+            raise ValueError(
+                "the event-driven integrator has no kernel for contacts with two tangents; use engine='auto', which "
+                "runs it as plain Python."
+            )
         try:
             return EventEngine(system, stepper, solver, law or Newton(), t_end, kernels_alone=wanted == "compiled")
         except NotKernels as reason:
@@ -239,7 +245,8 @@ def _engine(
         helper = Reference(system, stepper.stepper, solver, go_on, law)
         return AdaptiveEngine(system, stepper, solver, inner, helper, t_end, steps)
     if law is not None and not stepper.takes_laws:
-        raise ValueError(f"law {law.name!r} runs with stepper 'moreau-midpoint' only, got {stepper.name!r}.")
+        takers = "'moreau-midpoint', 'adaptive' and 'event-driven'"
+        raise ValueError(f"law {law.name!r} runs with the steppers {takers} only, got {stepper.name!r}.")
     if not has_kernel(law):
         assert law is not None
         if wanted == "compiled":
@@ -252,11 +259,19 @@ def _engine(
                 stacklevel=4,
             )
         return Reference(system, stepper, solver, go_on, law)
-    if wanted == "reference" or (wanted == "auto" and not Compiled.available(stepper, solver)):
+    if wanted == "reference":
         return Reference(system, stepper, solver, go_on, law)
     if not Compiled.available(stepper, solver):
         what = f"solver {solver.name!r}" if stepper.scheme is not None else f"stepper {stepper.name!r}"
-        raise ValueError(f"{what} has no compiled kernel; use engine='reference' or 'auto'.")
+        if wanted == "compiled":
+            raise ValueError(f"{what} has no compiled kernel; use engine='reference' or 'auto'.")
+        warnings.warn(
+            f"{what} has no kernel: the run is on the reference engine, some hundred times slower; engine='reference' "
+            "says that this is meant.",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+        return Reference(system, stepper, solver, go_on, law)
     try:
         return Compiled.build(system, stepper, solver, go_on, law)
     except NotKernels as reason:

@@ -230,7 +230,7 @@ def test_position_level_has_no_tangential_restitution():
 
 
 def test_other_laws_are_for_the_midpoint_rule():
-    with pytest.raises(ValueError, match="law 'poisson' runs with stepper 'moreau-midpoint' only, got 'moreau-jean'"):
+    with pytest.raises(ValueError, match="'adaptive' and 'event-driven' only, got 'moreau-jean'"):
         library.bouncing_ball().simulate(law=ss.Poisson(0.5), stepper="moreau-jean")
 
 

@@ -116,6 +116,8 @@ def take_laws(m, t):
             for j in range(N_DOF):
                 gamma_N += directions.W_N[k, j] * u[j]
             if gamma_N >= 0.0:
+                if not 0.0 <= laws.eps_N[k] <= 1.0:
+                    laws.eps_T[k] = laws.eps_N[k]  # always 0 on position level: here `laws_make_sense` sees what is bad
                 laws.eps_N[k] = 0.0
         laws.a[k] = laws.a[k] * m.run.dt
         if FRICTION_LAWS:
