@@ -17,6 +17,7 @@ from stickslip.scenes import step
 from stickslip.scenes.bodies import Body, Material
 from stickslip.scenes.engine import SceneEngine, SceneState
 from stickslip.scenes.islands.problem import contact_velocity
+from stickslip.scenes.rescue import Rescue
 from stickslip.scenes.scene import Scene
 
 AT_REST = 1e-8  # of the velocities: slip below is the solver's tolerance, as for the contact states of a scene
@@ -42,13 +43,14 @@ class SlidingSceneEngine(SceneEngine):
         self.slip_rows = Slip.room(np.zeros(0))
         self.tried = 0  # rounds of the step
 
-    def _solve(self, contacts: Any) -> float:
+    def _solve(self, rescue: Rescue) -> float:
         """Solve the islands with the coefficients that belong to their slip; the worst residual."""
+        contacts = rescue.contacts
         self._begin(contacts)
         worst, islands = 0.0, int(self.counts[step.ISLANDS])
         for rounds in range(1, ROUNDS + 1):
             self.residuals[:islands] = math.inf
-            worst = super()._solve(contacts)
+            worst = super()._solve(rescue)
             numbers = self.book.numbers
             numbers[codes.FRICTION_ROUNDS] = max(numbers[codes.FRICTION_ROUNDS], rounds)
             if not worst <= self.options.tol or not self._moved(contacts):
