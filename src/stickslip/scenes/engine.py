@@ -17,11 +17,10 @@ import numpy as np
 from stickslip import codes
 from stickslip.cost import require_memory
 from stickslip.engine import Block, Engine, Measured, Seen, State, beyond_bounds
-from stickslip.scenes import handles, layout, rays, reasons, restitution, step, touching
+from stickslip.scenes import driving, handles, layout, rays, reasons, restitution, step, touching
 from stickslip.scenes import tables as tables
 from stickslip.scenes.bodies import Material
 from stickslip.scenes.bounds import SceneBounds
-from stickslip.scenes.checks import called, motion_at, turning, vector
 from stickslip.scenes.collision.narrow_phase import store_pairs
 from stickslip.scenes.collision.pairs import link_pairs
 from stickslip.scenes.fusing import carry_members, fusion, gather
@@ -211,7 +210,7 @@ class SceneEngine(Engine):
                 left = min(left, STEPS_BETWEEN_LOOKS)
                 if time.perf_counter() > self.deadline:
                     return step.DONE
-            self._apply_functions(state)
+            driving.apply_functions(self, state)
             code = self._helped(state, block, self._call(state, left, block, False))
             if self.log is not None and code == step.DONE and state.step % block.every == 0 < state.step:
                 self.log.take(self, state)
@@ -315,7 +314,7 @@ class SceneEngine(Engine):
         return (
             self.world(), self.search(), self.touching(0), self.touching(1), self.problems(),
             Diary(self.channel, self.channels, self.book),
-            Span(state.t0, n, block.every, self._driven(state, n), resume),
+            Span(state.t0, n, block.every, driving.driven_velocities(self, state, n), resume),
             Records(*(rows[block.records :] for rows in records)),
         )  # fmt: skip
 
@@ -344,46 +343,6 @@ class SceneEngine(Engine):
             self.residuals, self.effort, self.counts,
         )  # fmt: skip
 
-    def start_driven(self, t0: float) -> None:
-        """Give the driven bodies that follow a function their velocities at t0."""
-        dim = self.scene.dim
-        for body in self.driven:
-            if body.motion is not None:
-                v = self.bodies.vel[body.number]
-                v[:dim], v[3 if dim == 3 else 5 :] = motion_at(body.motion, t0, body.name, dim)
-
-    def _driven(self, state: SceneState, n: int) -> np.ndarray | None:
-        """Velocities of the driven bodies at the ends of the next n steps, (n, bodies, 6)."""
-        if not any(body.motion is not None for body in self.driven):
-            return None
-        table = np.zeros((n, len(self.driven), 6))
-        dim = self.scene.dim
-        for d, body in enumerate(self.driven):
-            table[:, d, :3], table[:, d, 3:] = body.velocity, body.angular_velocity
-            if body.motion is not None:
-                for k in range(n):
-                    t = state.t0 + (state.step + k + 1.0) * self.options.dt
-                    table[k, d, :dim], table[k, d, 3 if dim == 3 else 5 :] = motion_at(body.motion, t, body.name, dim)
-        return table
-
-    def _apply_functions(self, state: SceneState) -> None:
-        """Evaluate forces that are functions, at the state before the step."""
-        if not self.called:
-            return
-        dim, t = self.scene.dim, state.t
-        wrench = self.bodies.wrench
-        wrench[:] = self.constant + self.pushes
-        for force in self.called:
-            i = force.body
-            x, v = self.bodies.pose[i, :dim].copy(), self.bodies.vel[i, :dim].copy()
-            where = f"on {self.scene.bodies[i].name!r} at t = {t:g} s"
-            if callable(force.force):
-                name = f"force {where}"
-                wrench[i, :dim] += vector(called(force.force, (t, x, v), name), name, dim)
-            if callable(force.torque):
-                name = f"torque {where}"
-                wrench[i, 3 if dim == 3 else 5 :] += turning(called(force.torque, (t, x, v), name), name, dim)
-
     def push(self, body: int, part: slice, value: np.ndarray) -> None:
         """Set a force [N] or torque [N m] in world axes on a body, beside those of the scene, until it is set anew."""
         self.pushes[body, part] = value
@@ -403,7 +362,7 @@ class SceneEngine(Engine):
         """Solve the step the kernel stands in, with every method there is, and finish it."""
         if self.bounds.too_fast(self.bodies.free):
             return step.UNSOLVED
-        if not math.isfinite(self.residuals[: int(self.counts[step.ISLANDS])].sum()) and self.not_finite():
+        if not math.isfinite(self.residuals[: int(self.counts[step.ISLANDS])].sum()) and reasons.not_finite(self):
             return step.UNSOLVED
         rescue = Rescue(self, self.contacts[int(self.counts[step.SIDE])])
         try:
@@ -416,59 +375,14 @@ class SceneEngine(Engine):
             return step.UNSOLVED
         return self._call(state, 1, block, True)
 
-    def not_finite(self) -> list[int]:
-        """Numbers of the bodies that move and whose contact points, joints or forces are not finite in this step."""
-        contacts, n = self.contacts[int(self.counts[step.SIDE])], int(self.counts[step.ACTIVE])
-        bad = ~np.all(np.isfinite(self.bodies.free), axis=1) | ~np.all(np.isfinite(self.bodies.mid), axis=1)
-        active = self.active[:n]
-        numbers = (active.frame, active.arm_a, active.arm_b, active.bias, active.mobility[:, None])
-        wrong = ~np.all([np.all(np.isfinite(array), axis=1) for array in numbers], axis=0)
-        for side in (contacts.a, contacts.b):
-            bad[side[active.contact[wrong]]] = True
-        if self.joints is not None:
-            link, row = self.joints.link, self.joints.row
-            wrong = row.used & ~(np.isfinite(row.target) & np.all(np.isfinite(row.direction), axis=1))
-            for side in (link.a, link.b):
-                bad[side[np.flatnonzero(wrong) // layout.ROWS_PER_JOINT]] = True
-        return np.flatnonzero(bad & (self.bodies.kind == layout.MOVING)).tolist()
-
     def worst(self) -> float:
         """Worst residual of the step: of its islands, and of the free rotations."""
         islands = self.residuals[: int(self.counts[step.ISLANDS])]
         return float(np.maximum(islands.max(initial=0.0), self.residuals[-1]))
 
-    def island_bodies(self, k: int) -> list[int]:
-        """Numbers of the bodies of an island that can move."""
-        contacts = self.contacts[int(self.counts[step.SIDE])]
-        c = self.active.contact[self.order[int(self.begins[k]) : int(self.begins[k + 1])]]
-        numbers = {*contacts.a[c].tolist(), *contacts.b[c].tolist()}
-        if self.joints is not None:
-            j = self.rows[int(self.row_begins[k]) : int(self.row_begins[k + 1])] // layout.ROWS_PER_JOINT
-            numbers |= {*self.joints.link.a[j].tolist(), *self.joints.link.b[j].tolist()}
-        return [i for i in sorted(numbers) if self.bodies.kind[i] == layout.MOVING]
-
     def joint_error(self) -> float:
         """Farthest that a joint has been apart at a midpoint so far [m]."""
         return 0.0 if self.joints is None else float(self.joints.link.error.max(initial=0.0))
-
-    def joint_contradiction(self, k: int) -> float:
-        """How far the joint rows of island k are from having a common solution, relative to what they ask for.
-
-        min over v of |J v - w|, J the rows without bounds and the limits that carry something, v the velocities of the
-        bodies that move, and w the velocities asked for, less what driven bodies give the rows.  Motors and dry
-        friction are not among them: they give way beyond their largest effort, and contradict nothing.
-        """
-        assert self.joints is not None
-        row = self.joints.row
-        rows = self.rows[self.row_begins[k] : self.row_begins[k + 1]]
-        unbounded = np.isinf(row.low[rows]) & np.isinf(row.high[rows])
-        rows = rows[unbounded | ((row.low[rows] == 0.0) & (row.impulse[rows] > 0.0))]
-        J = self.joint_matrix(rows)
-        moving = self.bodies.kind == layout.MOVING
-        w = row.target[rows] - np.einsum("rbk,bk->r", J[:, ~moving], self.bodies.free[~moving])
-        J_moving = J[:, moving].reshape(len(rows), -1)
-        v = np.linalg.lstsq(J_moving, w, rcond=1e-10)[0]
-        return float(np.abs(J_moving @ v - w).max(initial=0.0) / max(np.abs(w).max(initial=0.0), 1e-300))
 
     def joint_matrix(self, rows: np.ndarray) -> np.ndarray:
         """Velocities of joint rows from those of all bodies, (rows, bodies, 6)."""
