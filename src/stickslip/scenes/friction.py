@@ -30,7 +30,7 @@ def engine_class(scene: Scene) -> type[SceneEngine]:
 
 
 class SlidingSceneEngine(SceneEngine):
-    """As `SceneEngine`, with friction laws: the rounds of `laws.slip` around the solution of a step's islands.
+    """Marches a scene with friction laws: the rounds of `laws.slip` go around the solution of a step's islands.
 
     A contact's flag is that of the point of the same pair of geometries next to it in the step before.
     """
@@ -58,7 +58,7 @@ class SlidingSceneEngine(SceneEngine):
         return worst
 
     def _call(self, state: SceneState, n: int, block: Block, resume: bool) -> int:
-        """As that of the base; a step whose friction and slip do not agree is not solved."""
+        """Call the kernel; a step to finish (`resume`) whose friction and slip do not agree is not solved."""
         if resume:
             contacts = self.contacts[int(self.counts[step.SIDE])]
             if self._moved(contacts):
@@ -174,7 +174,7 @@ class SlidingSceneEngine(SceneEngine):
             self.flags.setdefault(_pair(contacts, c), []).append((contacts.local[c].copy(), sticks))
 
     def snapshot(self) -> dict[str, np.ndarray]:
-        """As that of the base, with the flags: one row per contact point: pair, place, whether it sticks."""
+        """All that changes during a run, with the flags: a row per contact point has pair, place, whether it sticks."""
         known = {} if self.flags is None else self.flags
         rows = [[*pair, *place, float(sticks)] for pair, points in known.items() for place, sticks in points]
         return {
