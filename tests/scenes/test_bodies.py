@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.scenes.engine import worth_sharing
+from stickslip.scenes.rescue import worth_sharing
 from tests.elsewhere import EVERYWHERE, FAR, HOME
 
 G = 9.81

@@ -11,6 +11,7 @@ from stickslip.engine import Block
 from stickslip.run.scene_simulate import prepare_run
 from stickslip.scenes import step
 from stickslip.scenes.islands import trees
+from stickslip.scenes.open_step import OpenStep
 
 
 def loaded_chain(links, load, kind):
@@ -149,7 +150,7 @@ def test_islands_with_joints_ask_for_the_memory_that_they_take(floor, loop, monk
     run = prepare_run(scene, 1e-3, 1e-3)
     assert run.engine.march(run.state, 1, Block.room(1, 0, run.state.sizes, columns=9)) == step.DONE
     engine = run.engine
-    island = engine._island(engine.contacts[1 - int(engine.counts[step.SIDE])], 0)
+    island = OpenStep(engine, engine.contacts[1 - int(engine.counts[step.SIDE])]).island(0)
     assert (island.last > island.first) == floor
     for name in ("SMALL", "SMALL_WHOLE", "SMALL_TRUTHS"):
         monkeypatch.setattr(pool, name, 0)

@@ -27,6 +27,7 @@ from stickslip.run.driver import Run, drive
 from stickslip.run.options import chosen_stepper, number_of_steps
 from stickslip.scenes.as_one import turn_as_one
 from stickslip.scenes.collision.pairs import refuse_unknown_pairs
+from stickslip.scenes.driving import start_driven
 from stickslip.scenes.engine import SceneEngine, SceneState, arrays_in, materials_of
 from stickslip.scenes.friction import engine_class
 from stickslip.scenes.scene import Scene
@@ -94,7 +95,7 @@ def prepare_run(
     depth = PENETRATION_TOLERANCE if checked.penetration_tol is None else checked.penetration_tol
     engine.log = ContactLog() if kept.contacts else None
     engine.t0, engine.overlap, engine.penetration_tol = start, overlap, real_number(depth, "penetration_tol")
-    engine.start_driven(start)
+    start_driven(engine, start)
     if q0 is not None or u0 is not None:
         place(engine, q0, u0, start)
     check_start(engine, start, overlap, engine.penetration_tol)

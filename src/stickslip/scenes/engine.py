@@ -1,6 +1,7 @@
-"""The engine of a scene: its arrays, the calls of its kernel, and help for steps that the kernel cannot solve.
+"""The engine of a scene: its arrays, and the calls of its kernel.
 
-`stickslip.scenes.start` prepares a start, `reasons` says why a run ended, `bounds` whether its motion makes sense.
+`stickslip.scenes.start` prepares a start, `rescue` solves steps that the kernel cannot, `reasons` says why a run ended,
+`bounds` whether its motion makes sense.
 """
 
 from __future__ import annotations
@@ -8,52 +9,24 @@ from __future__ import annotations
 import functools
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
 from stickslip import codes
-from stickslip.contact.auto import hard_island
-from stickslip.contact.contacts import Contacts
-from stickslip.contact.method import Progress
-from stickslip.contact.pyramid import pyramid_answers
 from stickslip.cost import require_memory
-from stickslip.debug import say
-from stickslip.engine import Block, Engine, Measured, OutOfTime, Seen, State, beyond_bounds
-from stickslip.jit.parallel import team
-from stickslip.scenes import handles, layout, rays, reasons, restitution, step, touching
+from stickslip.engine import Block, Engine, Measured, Seen, State, beyond_bounds
+from stickslip.scenes import driving, handles, layout, rays, reasons, restitution, step, touching
 from stickslip.scenes import tables as tables
 from stickslip.scenes.bodies import Material
 from stickslip.scenes.bounds import SceneBounds
-from stickslip.scenes.checks import called, motion_at, turning, vector
 from stickslip.scenes.collision.narrow_phase import store_pairs
 from stickslip.scenes.collision.pairs import link_pairs
 from stickslip.scenes.fusing import carry_members, fusion, gather
-from stickslip.scenes.islands.island import (
-    GRAINS,
-    SHARPER,
-    block_system,
-    dense_problem,
-    end_velocities,
-    island_residual,
-    right_side,
-    solve_island,
-    take_impulses,
-)
-from stickslip.scenes.islands.piles import Pile, least_norm
-from stickslip.scenes.islands.small import (
-    Answers,
-    SmallIsland,
-    first_answers,
-    growing,
-    may_grow,
-    more_answers,
-    near_answers,
-)
-from stickslip.scenes.islands.trees import solve_joined_again
 from stickslip.scenes.notes import rotor_energy
-from stickslip.scenes.parts import Diary, Island, Problems, Records, Search, Span, Touching, World
+from stickslip.scenes.parts import Diary, Problems, Records, Search, Span, Touching, World
+from stickslip.scenes.rescue import Rescue
 from stickslip.scenes.scene import Scene
 from stickslip.scenes.start import appearances, check_appearing
 from stickslip.scenes.touching import ContactLog
@@ -64,29 +37,10 @@ SINK = 1e-3  # of the smaller body's radius: contacts that are deeper are pushed
 NEWTON_CONTACTS = 2000  # of an island without joints, up to which the time loop solves it itself
 EXACT_BELOW = 1e-9
 """Tolerances below ask for rest without drift: small remainders are not handed on from step to step."""
-RESCUE_EFFORT = 60.0  # nominal seconds of work, counted and not timed: runs repeat bit for bit
-PILE_EFFORT = 5.0  # nominal seconds on islands of more than PILE_CONTACTS: a wall with mu = 0.9 gained nothing in 60
-RESCUE_EFFORT_EACH = 0.5  # nominal seconds per contact: a few contacts are solved soon or, by rounding, never
-RESCUE_ROUNDS = 4  # each with a sharper tolerance
-PILE_CONTACTS = 400  # of an island, from which sweeps on body velocities are faster than a matrix
-SHARED_WORK = 3e5  # unknowns^3 beside those of the largest island: about half a millisecond
-HARD_CONTACTS = 2000  # beyond, the direct methods take minutes
-DENSE_UNKNOWNS = 600  # of an island without joints, up to which full matrices are tried
-FEW_CONTACTS = 20  # of an island without joints, up to which full matrices are tried alone
-FIRST_EFFORT = 1.0  # nominal seconds of work with sparse matrices on more contacts, before full ones take long
 STEPS_BETWEEN_LOOKS = 20  # at the clock, where a run has a time limit
 EVENTS_AT_ONCE = 4096
 CURE = "try a smaller dt or, for stiff springs, MoreauJean(theta=1)"
 _POINT_BYTES = 2 * (layout.CONTACT.itemsize + layout.PAIR.itemsize + 64) + layout.ACTIVE.itemsize + 200
-
-
-def worth_sharing(sizes: np.ndarray) -> bool:
-    """Whether islands with these numbers of unknowns are solved sooner by threads than one after the other.
-
-    A solution takes some size^3 steps; threads have to be woken, and none can help with the largest island.
-    """
-    work = sizes.astype(float) ** 3
-    return bool(work.sum() - work.max(initial=0.0) > SHARED_WORK)
 
 
 def materials_of(scene: Scene) -> Iterator[Material]:
@@ -256,7 +210,7 @@ class SceneEngine(Engine):
                 left = min(left, STEPS_BETWEEN_LOOKS)
                 if time.perf_counter() > self.deadline:
                     return step.DONE
-            self._apply_functions(state)
+            driving.apply_functions(self, state)
             code = self._helped(state, block, self._call(state, left, block, False))
             if self.log is not None and code == step.DONE and state.step % block.every == 0 < state.step:
                 self.log.take(self, state)
@@ -360,7 +314,7 @@ class SceneEngine(Engine):
         return (
             self.world(), self.search(), self.touching(0), self.touching(1), self.problems(),
             Diary(self.channel, self.channels, self.book),
-            Span(state.t0, n, block.every, self._driven(state, n), resume),
+            Span(state.t0, n, block.every, driving.driven_velocities(self, state, n), resume),
             Records(*(rows[block.records :] for rows in records)),
         )  # fmt: skip
 
@@ -389,46 +343,6 @@ class SceneEngine(Engine):
             self.residuals, self.effort, self.counts,
         )  # fmt: skip
 
-    def start_driven(self, t0: float) -> None:
-        """Give the driven bodies that follow a function their velocities at t0."""
-        dim = self.scene.dim
-        for body in self.driven:
-            if body.motion is not None:
-                v = self.bodies.vel[body.number]
-                v[:dim], v[3 if dim == 3 else 5 :] = motion_at(body.motion, t0, body.name, dim)
-
-    def _driven(self, state: SceneState, n: int) -> np.ndarray | None:
-        """Velocities of the driven bodies at the ends of the next n steps, (n, bodies, 6)."""
-        if not any(body.motion is not None for body in self.driven):
-            return None
-        table = np.zeros((n, len(self.driven), 6))
-        dim = self.scene.dim
-        for d, body in enumerate(self.driven):
-            table[:, d, :3], table[:, d, 3:] = body.velocity, body.angular_velocity
-            if body.motion is not None:
-                for k in range(n):
-                    t = state.t0 + (state.step + k + 1.0) * self.options.dt
-                    table[k, d, :dim], table[k, d, 3 if dim == 3 else 5 :] = motion_at(body.motion, t, body.name, dim)
-        return table
-
-    def _apply_functions(self, state: SceneState) -> None:
-        """Evaluate forces that are functions, at the state before the step."""
-        if not self.called:
-            return
-        dim, t = self.scene.dim, state.t
-        wrench = self.bodies.wrench
-        wrench[:] = self.constant + self.pushes
-        for force in self.called:
-            i = force.body
-            x, v = self.bodies.pose[i, :dim].copy(), self.bodies.vel[i, :dim].copy()
-            where = f"on {self.scene.bodies[i].name!r} at t = {t:g} s"
-            if callable(force.force):
-                name = f"force {where}"
-                wrench[i, :dim] += vector(called(force.force, (t, x, v), name), name, dim)
-            if callable(force.torque):
-                name = f"torque {where}"
-                wrench[i, 3 if dim == 3 else 5 :] += turning(called(force.torque, (t, x, v), name), name, dim)
-
     def push(self, body: int, part: slice, value: np.ndarray) -> None:
         """Set a force [N] or torque [N m] in world axes on a body, beside those of the scene, until it is set anew."""
         self.pushes[body, part] = value
@@ -440,241 +354,35 @@ class SceneEngine(Engine):
         """Write down that forces or motors, a sum as in `Certificate.forced`, may do work from now on."""
         self.by_hand[0] |= kinds
 
-    def _solve(self, contacts: Any) -> float:
-        """Solve the islands whose start from the last step was not good enough; returns the worst residual."""
-        count = int(self.counts[step.ISLANDS])
-        limit = step.start_limit(self.options, self.counts)
-        open_islands = np.flatnonzero(~(self.residuals[:count] <= limit))
-        if self.options.edges > 0:
-            for k in open_islands:
-                self._solve_pyramid(contacts, int(k))
-            return float(self.residuals[:count].max(initial=0.0))
-        # of islands with joints, or with contacts that resist rolling, the time loop has tried all there is
-        tried = np.array([bool(self._joined(k)) or self._resists(k) for k in open_islands], bool)
-        open_islands = open_islands[~tried]
-        for k in open_islands:
-            if self._is_first_touch(k):
-                self._begin_by_least_norm(contacts, int(k))
-        small = [k for k in open_islands if not self._is_pile(k)]
-        with team(self.threads):
-            for k in open_islands:
-                if self._is_pile(k):
-                    self._solve_pile(contacts, int(k))
-            if self.threads > 1 and worth_sharing(np.array([self._unknowns(k) for k in small])):
-                step.solve_in_parallel(
-                    self.world(), contacts, self.problems(), np.array(small, np.int64), self.head, self.follow
-                )
-                small = []
-        for k in small:
-            self._solve_small(contacts, int(k))
-        return float(self.residuals[:count].max(initial=0.0))
-
-    def _solve_small(self, contacts: Any, k: int) -> None:
-        """Newton or sweeps, as the kernel has them."""
-        first = int(self.begins[k])
-        # The stages are called one by one from here: compiled as one function they take twice as long to compile.
-        self.residuals[k] = solve_island.py_func(
-            self._island(contacts, k), self.options, self.head, self.follow[2 * first :], self.effort[k:],
-            float(self.residuals[k]),
-        )  # fmt: skip
-
-    def _joined(self, k: Any) -> Any:
-        """Whether an island has joints; k: its number, or many."""
-        return self.row_begins[k + 1] > self.row_begins[k]
-
-    def _resists(self, k: Any) -> bool:
-        """Whether a contact of an island resists rolling or spinning."""
-        active = self.active[self.order[self.begins[k] : self.begins[k + 1]]]
-        return bool(np.any(active.patch > 0.0) or np.any(active.rolling > 0.0))
-
-    def _unknowns(self, k: Any) -> int:
-        """Unknowns of an island without joints."""
-        return int(self.options.dim * (self.begins[k + 1] - self.begins[k]))
-
-    def _is_pile(self, k: Any) -> bool:
-        """Whether sweeps without a matrix are faster on an island without joints."""
-        return bool(self.begins[k + 1] - self.begins[k] > PILE_CONTACTS)
-
-    def _is_first_touch(self, k: Any) -> bool:
-        """Whether many contacts, none of which carries anything yet, are all there is in an island."""
-        first, last = self.begins[k], self.begins[k + 1]
-        if last - first <= self.options.newton:
-            return False  # Newton finds impulses of least norm itself
-        return not np.any(self.active.r[self.order[first:last]])
-
-    def _begin_by_least_norm(self, contacts: Any, k: int) -> None:
-        """Impulses for sweeps to start from that are as symmetric as the bodies."""
-        first, last = int(self.begins[k]), int(self.begins[k + 1])
-        problem, _ = self._friction_problem(contacts, k)
-        mobility = self.active.mobility[self.order[first:last]]
-        r = least_norm(problem, mobility.min() / mobility)
-        if r is not None:
-            take_impulses(self._island(contacts, k), self.options.dim, r)
-
-    def _solve_pile(self, contacts: Any, k: int) -> None:
-        """Sweeps, shared by many threads, and what helps them."""
-        order = self.order[int(self.begins[k]) : int(self.begins[k + 1])]
-        pile = Pile(self.bodies, contacts, self.active, order, self.options, self.head, self.follow, self._clock)
-        before, residual = self.active.r[order], self.residuals[k]
-        self.effort[k] = int(pile.solve())
-        self.residuals[k] = pile.residual
-        if not pile.residual <= self.options.tol and not pile.residual <= residual:
-            self.active.r[order] = before
-            self._measure_island(contacts, k)
-
-    def _solve_pyramid(self, contacts: Any, k: int) -> None:
-        """An island whose friction cones are pyramids, [S00] (2.11)-(2.16): Lemke, then others; the best is kept."""
-        problem, start = self._friction_problem(contacts, k)
-
-        def take(r: np.ndarray) -> None:
-            take_impulses(self._island(contacts, k), self.options.dim, r)
-
-        answers = pyramid_answers(problem, self.options.edges)
-        self.effort[k] = int(self._keep_best(contacts, k, start, answers, take, self.options.tol) > 1)
-
-    def _keep_best(
-        self,
-        contacts: Any,
-        k: int,
-        best: np.ndarray,
-        answers: Iterable[np.ndarray],
-        take: Callable[[np.ndarray], None],
-        enough: float,
-    ) -> int:
-        """Measure impulses of an island until a residual is `enough`; the best are taken, returns how many were tried.
-
-        `best`: those it has, with the residual in the book.
-        """
-        least = math.inf if math.isnan(self.residuals[k]) else float(self.residuals[k])
-        tried = 0
-        for r in answers:
-            tried += 1
-            self._clock(0.0)
-            take(r)
-            self._measure_island(contacts, k)
-            if self.residuals[k] < least:
-                least, best = float(self.residuals[k]), r
-            if least <= enough:
-                break
-        if not self.residuals[k] <= least:
-            take(best)
-            self._measure_island(contacts, k)
-        return tried
-
-    def _measure_island(self, contacts: Any, k: int) -> None:
-        """End velocities and residual of an island, from its impulses."""
-        island = self._island(contacts, k)
-        end_velocities(island, self.options.dim)
-        self.residuals[k] = island_residual(island, self.options.dim, self.options.edges, GRAINS)
-
-    def _island(self, contacts: Any, k: int) -> Island:
-        """Island k of the step."""
-        first, last = int(self.begins[k]), int(self.begins[k + 1])
-        rows = int(self.row_begins[k]), int(self.row_begins[k + 1])
-        return Island(self.bodies, contacts, self.active, self.order, first, last, self.joints, self.rows, *rows)
-
-    def _friction_problem(self, contacts: Any, k: int) -> tuple[Contacts, np.ndarray]:
-        """The contact problem of an island without joints, scaled, and its impulses."""
-        island, dim = self._island(contacts, k), self.options.dim
-        n = island.last - island.first
-        data, indptr, indices = block_system(island, dim, self.head, self.follow)
-        q, z, mu = np.empty(dim * n), np.empty(dim * n), np.empty(n)
-        right_side(island, dim, self.bodies.free, q, mu, z)
-        return Contacts(data, indptr, indices, q, mu), z
+    def _solve(self, rescue: Rescue) -> float:
+        """Solve the islands of a step whose start was not good enough; returns the worst residual."""
+        return rescue.solve()
 
     def _rescue(self, state: SceneState, block: Block) -> int:
         """Solve the step the kernel stands in, with every method there is, and finish it."""
-        contacts = self.contacts[int(self.counts[step.SIDE])]
         if self.bounds.too_fast(self.bodies.free):
             return step.UNSOLVED
-        if not math.isfinite(self.residuals[: int(self.counts[step.ISLANDS])].sum()) and self.not_finite():
+        if not math.isfinite(self.residuals[: int(self.counts[step.ISLANDS])].sum()) and reasons.not_finite(self):
             return step.UNSOLVED
+        rescue = Rescue(self, self.contacts[int(self.counts[step.SIDE])])
         try:
-            if not self._solve(contacts) <= self.options.tol and self.options.edges == 0:
-                for k in range(int(self.counts[step.ISLANDS])):
-                    if (
-                        not self._solved(k)
-                        and not self._resists(k)
-                        and self.begins[k + 1] - self.begins[k] <= HARD_CONTACTS
-                    ):
-                        self._solve_hard(contacts, k)
+            if not self._solve(rescue) <= self.options.tol and self.options.edges == 0:
+                rescue.solve_hard()
         except (ArithmeticError, ValueError, np.linalg.LinAlgError):
             # A method that cannot work on this problem: the step has failed, and what was computed before is kept.
-            for k in range(int(self.counts[step.ISLANDS])):
-                self._measure_island(contacts, k)
+            rescue.measure_all()
         if not self.worst() <= self.options.tol and not self.go_on:
             return step.UNSOLVED
         return self._call(state, 1, block, True)
-
-    def _clock(self, effort: float) -> Progress:
-        """Progress of some nominal seconds of work, which ends at the deadline of the run.
-
-        Raises OutOfTime where the deadline is over.
-        """
-        left = self.deadline - time.perf_counter()
-        if left <= 0.0:
-            n = int(np.diff(self.begins[: int(self.counts[step.ISLANDS]) + 1]).max(initial=0))
-            raise OutOfTime(
-                f"a step whose largest island has {n} contacts, at a residual of {self.worst():.1e}, not "
-                f"{self.options.tol:g}"
-            )
-        t = self.t0 + self.options.dt * self.book.numbers[codes.STEPS]
-        tell = functools.partial(say, f"{self.scene.name}, contacts at t = {t:.6g} s") if self.talks else None
-        return Progress(left, effort=effort, tell=tell)
-
-    def not_finite(self) -> list[int]:
-        """Numbers of the bodies that move and whose contact points, joints or forces are not finite in this step."""
-        contacts, n = self.contacts[int(self.counts[step.SIDE])], int(self.counts[step.ACTIVE])
-        bad = ~np.all(np.isfinite(self.bodies.free), axis=1) | ~np.all(np.isfinite(self.bodies.mid), axis=1)
-        active = self.active[:n]
-        numbers = (active.frame, active.arm_a, active.arm_b, active.bias, active.mobility[:, None])
-        wrong = ~np.all([np.all(np.isfinite(array), axis=1) for array in numbers], axis=0)
-        for side in (contacts.a, contacts.b):
-            bad[side[active.contact[wrong]]] = True
-        if self.joints is not None:
-            link, row = self.joints.link, self.joints.row
-            wrong = row.used & ~(np.isfinite(row.target) & np.all(np.isfinite(row.direction), axis=1))
-            for side in (link.a, link.b):
-                bad[side[np.flatnonzero(wrong) // layout.ROWS_PER_JOINT]] = True
-        return np.flatnonzero(bad & (self.bodies.kind == layout.MOVING)).tolist()
 
     def worst(self) -> float:
         """Worst residual of the step: of its islands, and of the free rotations."""
         islands = self.residuals[: int(self.counts[step.ISLANDS])]
         return float(np.maximum(islands.max(initial=0.0), self.residuals[-1]))
 
-    def island_bodies(self, k: int) -> list[int]:
-        """Numbers of the bodies of an island that can move."""
-        contacts = self.contacts[int(self.counts[step.SIDE])]
-        c = self.active.contact[self.order[int(self.begins[k]) : int(self.begins[k + 1])]]
-        numbers = {*contacts.a[c].tolist(), *contacts.b[c].tolist()}
-        if self.joints is not None:
-            j = self.rows[int(self.row_begins[k]) : int(self.row_begins[k + 1])] // layout.ROWS_PER_JOINT
-            numbers |= {*self.joints.link.a[j].tolist(), *self.joints.link.b[j].tolist()}
-        return [i for i in sorted(numbers) if self.bodies.kind[i] == layout.MOVING]
-
     def joint_error(self) -> float:
         """Farthest that a joint has been apart at a midpoint so far [m]."""
         return 0.0 if self.joints is None else float(self.joints.link.error.max(initial=0.0))
-
-    def joint_contradiction(self, k: int) -> float:
-        """How far the joint rows of island k are from having a common solution, relative to what they ask for.
-
-        min over v of |J v - w|, J the rows without bounds and the limits that carry something, v the velocities of the
-        bodies that move, and w the velocities asked for, less what driven bodies give the rows.  Motors and dry
-        friction are not among them: they give way beyond their largest effort, and contradict nothing.
-        """
-        assert self.joints is not None
-        row = self.joints.row
-        rows = self.rows[self.row_begins[k] : self.row_begins[k + 1]]
-        unbounded = np.isinf(row.low[rows]) & np.isinf(row.high[rows])
-        rows = rows[unbounded | ((row.low[rows] == 0.0) & (row.impulse[rows] > 0.0))]
-        J = self.joint_matrix(rows)
-        moving = self.bodies.kind == layout.MOVING
-        w = row.target[rows] - np.einsum("rbk,bk->r", J[:, ~moving], self.bodies.free[~moving])
-        J_moving = J[:, moving].reshape(len(rows), -1)
-        v = np.linalg.lstsq(J_moving, w, rcond=1e-10)[0]
-        return float(np.abs(J_moving @ v - w).max(initial=0.0) / max(np.abs(w).max(initial=0.0), 1e-300))
 
     def joint_matrix(self, rows: np.ndarray) -> np.ndarray:
         """Velocities of joint rows from those of all bodies, (rows, bodies, 6)."""
@@ -690,154 +398,6 @@ class SceneEngine(Engine):
         numbers, worst = self.book.numbers, self.worst()
         numbers[codes.FAILED_STEPS] += 1
         numbers[codes.MAX_RESIDUAL] = max(numbers[codes.MAX_RESIDUAL], math.inf if math.isnan(worst) else worst)
-
-    def _solved(self, k: int) -> bool:
-        return bool(self.residuals[k] <= self.options.tol)
-
-    def _solve_hard(self, contacts: Any, k: int) -> None:
-        """An island on which the kernel gave up: what is near, quick, takes long; without restitution at last."""
-        self.effort[k] = 1
-        if self._joined(k):
-            self._without_restitution(contacts, k, None)
-            return
-        self._by_full_matrix(contacts, k, near_answers)
-        if self._solved(k):
-            return
-        wedged = self._by_full_matrix(contacts, k, first_answers)
-        if not self._solved(k) and wedged is None:
-            self._with_slips_at_midpoint(contacts, k)
-        inconsistent = None
-        if not self._solved(k) and wedged is None and self._unknowns(k) <= DENSE_UNKNOWNS:
-            inconsistent = may_grow(self._small(contacts, k)[0])
-        many = self.begins[k + 1] - self.begins[k] > FEW_CONTACTS
-        if not self._solved(k) and wedged is None and inconsistent is None and many:
-            self._hard_island(contacts, k, FIRST_EFFORT)
-        if not self._solved(k) and wedged is None:
-            wedged = self._by_full_matrix(contacts, k, more_answers)
-        wedged = inconsistent if wedged is None else wedged
-        if not self._solved(k) and wedged is not None:
-            self._without_restitution(contacts, k, wedged)
-        if not self._solved(k):
-            self._thorough(contacts, k)
-        if not self._solved(k) and wedged is None:
-            self._without_restitution(contacts, k, None)
-
-    def _by_full_matrix(self, contacts: Any, k: int, answers: Answers) -> np.ndarray | None:
-        """Take the best of some answers; contacts whose impulses grew without bound, None where they came to an end."""
-        place, dim = self._island(contacts, k), self.options.dim
-        if self._unknowns(k) > DENSE_UNKNOWNS:
-            return None
-        island, start = self._small(contacts, k)
-        grown: list[np.ndarray | None] = [None]
-
-        def watched() -> Iterator[np.ndarray]:
-            for z in answers(island, start):
-                grown.append(growing(island, z))
-                yield z
-
-        self._keep_best(contacts, k, start, watched(), lambda z: take_impulses(place, dim, z), self.options.tol)
-        return None if grown[-1] is None else np.any([g for g in grown if g is not None], axis=0)
-
-    def _small(self, contacts: Any, k: int) -> tuple[SmallIsland, np.ndarray]:
-        """The problem of an island without joints with its whole matrix, and the impulses it has."""
-        n, dim = self._unknowns(k), self.options.dim
-        start = np.empty(n)
-        W, q, mu = dense_problem(self._island(contacts, k), dim, np.empty(n), start)
-        return SmallIsland(W, q, mu, dim), start
-
-    def _thorough(self, contacts: Any, k: int) -> None:
-        """Everything there is for an island without joints, from the best impulses so far."""
-        size = int(self.begins[k + 1] - self.begins[k])
-        most = RESCUE_EFFORT if size <= PILE_CONTACTS else PILE_EFFORT
-        self._hard_island(contacts, k, float(min(most, RESCUE_EFFORT_EACH * (1 + size))))
-
-    def _hard_island(self, contacts: Any, k: int, effort: float) -> None:
-        """Newton, interior point, proximal point and so on, for an island without joints; effort in nominal seconds."""
-        problem, z = self._friction_problem(contacts, k)
-        wanted, start = SHARPER * self.options.tol, z.copy()
-
-        def take(r: np.ndarray) -> None:
-            take_impulses(self._island(contacts, k), self.options.dim, r)
-
-        def answers() -> Iterator[np.ndarray]:
-            nonlocal z, wanted
-            for _ in range(RESCUE_ROUNDS):
-                outcome = hard_island(problem, z, wanted, self._clock(effort))
-                if math.isfinite(outcome.error):
-                    yield outcome.r
-                if not outcome.error <= wanted:
-                    break
-                # Solved as a sum over contacts, relative to impulses too, which the load of a pile makes large; what is
-                # asked for is the velocity of the worst contact.
-                z, wanted = outcome.r, 0.5 * outcome.error * self.options.tol / self.residuals[k]
-
-        self._keep_best(contacts, k, start, answers(), take, self.options.tol)
-
-    def _with_slips_at_midpoint(self, contacts: Any, k: int) -> None:
-        """Solve an island with the slips of the midpoint in place of those at the end of the step.
-
-        Slips at the end of the step may contradict other contacts where mu >= 1.  Where a corner of a body lies in a
-        corner of the room, the slip along one wall is the normal velocity at the other one, and half a step of turning
-        is added to slips alone.
-        """
-        order = self.order[int(self.begins[k]) : int(self.begins[k + 1])]
-        bias = self.active.bias[order]
-        turning = ~self.active.impact[order]  # biases of blows come from restitution
-        self._with_biases(contacts, k, [np.where(turning[:, None], bias * (1.0, 0.0, 0.0), bias)], False)
-
-    def _without_restitution(self, contacts: Any, k: int, wedged: np.ndarray | None) -> None:
-        """Solve an island without restitution: at its wedged contacts, else at all, with slips at the midpoint at last.
-
-        Newton's law and friction may contradict one another: a ball that is thrown into a corner with mu >= 1 cannot
-        leave both walls, and no impulses make it.  Without restitution and with slips at the midpoint, bias_T = 0 and
-        bias_N >= 0.  Then q . d = bias . d >= 0 for all d in the cones with W d = 0, so that no impulses grow without
-        bound (`growing`), and a solution exists.
-        """
-        order = self.order[int(self.begins[k]) : int(self.begins[k + 1])]
-        bias, impact = self.active.bias[order], self.active.impact[order]
-        plastic = np.zeros_like(bias)
-        plastic[:, 0] = np.maximum(bias[:, 0], 0.0)
-        choices = [impact, np.ones(len(order), bool)]
-        if wedged is not None:
-            choices.insert(0, wedged & impact)
-        self._with_biases(contacts, k, [np.where(chosen[:, None], plastic, bias) for chosen in choices], True)
-
-    def _with_biases(self, contacts: Any, k: int, others: list[np.ndarray], thorough: bool) -> None:
-        """Solve an island with the first of other biases (contacts, 3) that allow it; leave it as it was where none do.
-
-        thorough: try everything there is with the last of them.
-        """
-        order = self.order[int(self.begins[k]) : int(self.begins[k + 1])]
-        rows = self.rows[int(self.row_begins[k]) : int(self.row_begins[k + 1])]
-        bias, r = self.active.bias[order], self.active.r[order]
-        rods = None if self.joints is None else self.joints.row.impulse[rows]
-        tried = bias
-        for number, changed in enumerate(others, 1):
-            if np.array_equal(changed, tried):
-                continue
-            tried = changed
-            self.active.bias[order], self.active.r[order] = changed, 0.0
-            self._measure_island(contacts, k)
-            self._solve_again(contacts, k, thorough and number == len(others))
-            if self._solved(k):
-                self.counts[step.PLASTIC] += bool(np.any(changed[:, 0] != bias[:, 0]))
-                return
-        self.active.bias[order], self.active.r[order] = bias, r
-        if rods is not None and self.joints is not None:
-            self.joints.row.impulse[rows] = rods
-        self._measure_island(contacts, k)
-
-    def _solve_again(self, contacts: Any, k: int, thorough: bool) -> None:
-        """An island whose laws were changed."""
-        if self._joined(k):
-            self.residuals[k] = solve_joined_again(self._island(contacts, k), self.options, self.parent)
-            return
-        (self._solve_pile if self._is_pile(k) else self._solve_small)(contacts, k)
-        for answers in (first_answers, more_answers):
-            if not self._solved(k):
-                self._by_full_matrix(contacts, k, answers)
-        if not self._solved(k) and thorough:
-            self._thorough(contacts, k)
 
     # -- checkpoints ---------------------------------------------------------------------------------------------------
 

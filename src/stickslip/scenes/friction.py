@@ -17,6 +17,7 @@ from stickslip.scenes import step
 from stickslip.scenes.bodies import Body, Material
 from stickslip.scenes.engine import SceneEngine, SceneState
 from stickslip.scenes.islands.problem import contact_velocity
+from stickslip.scenes.rescue import Rescue
 from stickslip.scenes.scene import Scene
 
 AT_REST = 1e-8  # of the velocities: slip below is the solver's tolerance, as for the contact states of a scene
@@ -29,7 +30,7 @@ def engine_class(scene: Scene) -> type[SceneEngine]:
 
 
 class SlidingSceneEngine(SceneEngine):
-    """As `SceneEngine`, with friction laws: the rounds of `laws.slip` around the solution of a step's islands.
+    """Marches a scene with friction laws: the rounds of `laws.slip` go around the solution of a step's islands.
 
     A contact's flag is that of the point of the same pair of geometries next to it in the step before.
     """
@@ -42,13 +43,14 @@ class SlidingSceneEngine(SceneEngine):
         self.slip_rows = Slip.room(np.zeros(0))
         self.tried = 0  # rounds of the step
 
-    def _solve(self, contacts: Any) -> float:
+    def _solve(self, rescue: Rescue) -> float:
         """Solve the islands with the coefficients that belong to their slip; the worst residual."""
+        contacts = rescue.contacts
         self._begin(contacts)
         worst, islands = 0.0, int(self.counts[step.ISLANDS])
         for rounds in range(1, ROUNDS + 1):
             self.residuals[:islands] = math.inf
-            worst = super()._solve(contacts)
+            worst = super()._solve(rescue)
             numbers = self.book.numbers
             numbers[codes.FRICTION_ROUNDS] = max(numbers[codes.FRICTION_ROUNDS], rounds)
             if not worst <= self.options.tol or not self._moved(contacts):
@@ -56,7 +58,7 @@ class SlidingSceneEngine(SceneEngine):
         return worst
 
     def _call(self, state: SceneState, n: int, block: Block, resume: bool) -> int:
-        """As that of the base; a step whose friction and slip do not agree is not solved."""
+        """Call the kernel; a step to finish (`resume`) whose friction and slip do not agree is not solved."""
         if resume:
             contacts = self.contacts[int(self.counts[step.SIDE])]
             if self._moved(contacts):
@@ -172,7 +174,7 @@ class SlidingSceneEngine(SceneEngine):
             self.flags.setdefault(_pair(contacts, c), []).append((contacts.local[c].copy(), sticks))
 
     def snapshot(self) -> dict[str, np.ndarray]:
-        """As that of the base, with the flags: one row per contact point: pair, place, whether it sticks."""
+        """All that changes during a run, with the flags: a row per contact point has pair, place, whether it sticks."""
         known = {} if self.flags is None else self.flags
         rows = [[*pair, *place, float(sticks)] for pair, points in known.items() for place, sticks in points]
         return {

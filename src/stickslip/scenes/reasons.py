@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stickslip.scenes import step
-from stickslip.scenes.layout import ROWS_PER_JOINT
+from stickslip.scenes import layout, step
 
 if TYPE_CHECKING:
     from stickslip.scenes.engine import SceneEngine, SceneState
@@ -41,7 +40,7 @@ def _unsolved(engine: SceneEngine) -> str:
             f"without its contacts the next step leads to {engine.bounds.fastest(engine.bodies.free)}, beyond all "
             "bounds; look at velocities, forces and gravity, or try a smaller dt"
         )
-    lost = engine.not_finite()
+    lost = not_finite(engine)
     if lost:
         return (
             f"a contact point, a joint or a force of {_names(engine, lost)} is not finite; "
@@ -52,12 +51,12 @@ def _unsolved(engine: SceneEngine) -> str:
         return "a body turns too far in one step; try a smaller dt"
     worst = int(np.argmax(engine.residuals[:count]))
     alone = engine.begins[worst + 1] == engine.begins[worst]
-    if alone and engine.joint_contradiction(worst) > CONTRADICTION:
+    if alone and joint_contradiction(engine, worst) > CONTRADICTION:
         return _contradiction(engine, worst)
     return (
         f"an island of {engine.begins[worst + 1] - engine.begins[worst]} contacts and "
         f"{engine.row_begins[worst + 1] - engine.row_begins[worst]} joint rows "
-        f"({_names(engine, engine.island_bodies(worst))}) "
+        f"({_names(engine, island_bodies(engine, worst))}) "
         f"reached a residual of {engine.residuals[worst]:.1e}, not {engine.options.tol:g}; "
         f"try {_advice(engine, worst)}"
     )
@@ -67,7 +66,7 @@ def _contradiction(engine: SceneEngine, island: int) -> str:
     """What to say of an island of joints alone whose rows cannot be met together."""
     assert engine.joints is not None
     rows = engine.rows[engine.row_begins[island] : engine.row_begins[island + 1]]
-    numbers = sorted({int(s) // ROWS_PER_JOINT for s in rows})
+    numbers = sorted({int(s) // layout.ROWS_PER_JOINT for s in rows})
     numbers = [engine.joint_number(k) for k in numbers]
     words = [_joint_in_words(engine, k) for k in numbers if k < len(engine.scene.joints)]
     more = f" and {len(words) - 4} more" if len(words) > 4 else ""
@@ -111,3 +110,51 @@ def _advice(engine: SceneEngine, island: int) -> str:
     if options.edges:
         ways.append("cone='circular'")
     return ", ".join(ways) + ", or on_failure='continue', which takes the best impulses found and counts the step"
+
+
+def not_finite(engine: SceneEngine) -> list[int]:
+    """Numbers of the bodies that move and whose contact points, joints or forces are not finite in this step."""
+    contacts, n = engine.contacts[int(engine.counts[step.SIDE])], int(engine.counts[step.ACTIVE])
+    bad = ~np.all(np.isfinite(engine.bodies.free), axis=1) | ~np.all(np.isfinite(engine.bodies.mid), axis=1)
+    active = engine.active[:n]
+    numbers = (active.frame, active.arm_a, active.arm_b, active.bias, active.mobility[:, None])
+    wrong = ~np.all([np.all(np.isfinite(array), axis=1) for array in numbers], axis=0)
+    for side in (contacts.a, contacts.b):
+        bad[side[active.contact[wrong]]] = True
+    if engine.joints is not None:
+        link, row = engine.joints.link, engine.joints.row
+        wrong = row.used & ~(np.isfinite(row.target) & np.all(np.isfinite(row.direction), axis=1))
+        for side in (link.a, link.b):
+            bad[side[np.flatnonzero(wrong) // layout.ROWS_PER_JOINT]] = True
+    return np.flatnonzero(bad & (engine.bodies.kind == layout.MOVING)).tolist()
+
+
+def island_bodies(engine: SceneEngine, k: int) -> list[int]:
+    """Numbers of the bodies of an island that can move."""
+    contacts = engine.contacts[int(engine.counts[step.SIDE])]
+    c = engine.active.contact[engine.order[int(engine.begins[k]) : int(engine.begins[k + 1])]]
+    numbers = {*contacts.a[c].tolist(), *contacts.b[c].tolist()}
+    if engine.joints is not None:
+        j = engine.rows[int(engine.row_begins[k]) : int(engine.row_begins[k + 1])] // layout.ROWS_PER_JOINT
+        numbers |= {*engine.joints.link.a[j].tolist(), *engine.joints.link.b[j].tolist()}
+    return [i for i in sorted(numbers) if engine.bodies.kind[i] == layout.MOVING]
+
+
+def joint_contradiction(engine: SceneEngine, k: int) -> float:
+    """How far the joint rows of island k are from having a common solution, relative to what they ask for.
+
+    min over v of |J v - w|, J the rows without bounds and the limits that carry something, v the velocities of the
+    bodies that move, and w the velocities asked for, less what driven bodies give the rows.  Motors and dry
+    friction are not among them: they give way beyond their largest effort, and contradict nothing.
+    """
+    assert engine.joints is not None
+    row = engine.joints.row
+    rows = engine.rows[engine.row_begins[k] : engine.row_begins[k + 1]]
+    unbounded = np.isinf(row.low[rows]) & np.isinf(row.high[rows])
+    rows = rows[unbounded | ((row.low[rows] == 0.0) & (row.impulse[rows] > 0.0))]
+    J = engine.joint_matrix(rows)
+    moving = engine.bodies.kind == layout.MOVING
+    w = row.target[rows] - np.einsum("rbk,bk->r", J[:, ~moving], engine.bodies.free[~moving])
+    J_moving = J[:, moving].reshape(len(rows), -1)
+    v = np.linalg.lstsq(J_moving, w, rcond=1e-10)[0]
+    return float(np.abs(J_moving @ v - w).max(initial=0.0) / max(np.abs(w).max(initial=0.0), 1e-300))

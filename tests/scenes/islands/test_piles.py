@@ -9,6 +9,7 @@ import stickslip as ss
 from stickslip.library import scenes
 from stickslip.run import records
 from stickslip.scenes import engine as scene_engine
+from stickslip.scenes import open_step, rescue
 from stickslip.scenes.islands import piles as scene_pile
 
 
@@ -58,7 +59,7 @@ def test_patches_solve_what_sweeps_leave(monkeypatch):
             pile.active.r[pile.order[inside]].ravel() * scale(pile, inside)
         )
 
-    monkeypatch.setattr(scene_engine, "Pile", Watched)
+    monkeypatch.setattr(rescue, "Pile", Watched)
     monkeypatch.setattr(scene_engine, "NEWTON_CONTACTS", 0)
     for name, value in {"SWEEPS": 10, "GOES": 0, "TURN": 10, "TURNS": 2, "SPREAD": 10}.items():
         monkeypatch.setattr(scene_pile, name, value)
@@ -107,8 +108,8 @@ def watched(monkeypatch):
         return answers[-1]
 
     monkeypatch.setattr(scene_pile, "solve_pile", answering)
-    monkeypatch.setattr(scene_engine, "Pile", Watched)
-    monkeypatch.setattr(scene_engine, "PILE_CONTACTS", 30)
+    monkeypatch.setattr(rescue, "Pile", Watched)
+    monkeypatch.setattr(open_step, "PILE_CONTACTS", 30)
     monkeypatch.setattr(scene_engine, "NEWTON_CONTACTS", 0)
     return said, was, kinds
 
@@ -128,7 +129,7 @@ def test_spheres_and_boxes_are_swept_side_by_side(watched, dim):
 
 def test_a_pile_of_spheres_moves_as_contacts_of_any_shape_make_it(monkeypatch):
     """Both kinds of sweep, to a sharp tolerance, while the spheres still fall onto the floor: one motion."""
-    monkeypatch.setattr(scene_engine, "PILE_CONTACTS", 20)
+    monkeypatch.setattr(open_step, "PILE_CONTACTS", 20)
     monkeypatch.setattr(scene_engine, "NEWTON_CONTACTS", 0)
     piles = []
 
@@ -180,11 +181,11 @@ def test_an_interrupted_run_keeps_the_steps_that_were_done(monkeypatch, tmp_path
     scene, solve, solved = scenes.poured_spheres(250), scene_engine.SceneEngine._solve, []
     full = scene.simulate(**options)
 
-    def interrupted(self, contacts):
+    def interrupted(self, rescue):
         solved.append(self)
         if len(solved) == 15:
             raise KeyboardInterrupt
-        return solve(self, contacts)
+        return solve(self, rescue)
 
     monkeypatch.setattr(scene_engine.SceneEngine, "_solve", interrupted)
     part = scene.simulate(**options, out=tmp_path / "run.nc")

@@ -434,6 +434,25 @@ def corners_beside(
     return found
 
 
+@kernel
+def best_faces(
+    hulls: Hulls, room: Room, table_a: np.ndarray, pose_a: np.ndarray, table_b: np.ndarray, pose_b: np.ndarray,
+    margin: float,
+) -> tuple[int, float, int, float]:  # fmt: skip
+    """Put two shapes in their places; the face of each that parts them best, with the distance there.
+
+    Where a face of a parts them by more than the margin, b is not asked.
+    """
+    A, B = room.corners_a, room.corners_b
+    place(hulls, table_a, pose_a, A, room.normals_a)
+    place(hulls, table_b, pose_b, B, room.normals_b)
+    face_a, s_a = best_face(hulls, table_a, A, room.normals_a, B, table_b[1], margin)
+    if s_a > margin:
+        return face_a, s_a, face_a, s_a
+    face_b, s_b = best_face(hulls, table_b, B, room.normals_b, A, table_a[1], margin)
+    return face_a, s_a, face_b, s_b
+
+
 @kernel(apart=True)
 def hull_pair(
     hulls: Hulls, room: Room, table_a: np.ndarray, pose_a: np.ndarray, table_b: np.ndarray, pose_b: np.ndarray,
@@ -441,13 +460,8 @@ def hull_pair(
 ) -> int:  # fmt: skip
     """Two convex polyhedra."""
     A, B = room.corners_a, room.corners_b
-    place(hulls, table_a, pose_a, A, room.normals_a)
-    place(hulls, table_b, pose_b, B, room.normals_b)
-    face_a, s_a = best_face(hulls, table_a, A, room.normals_a, B, table_b[1], margin)
-    if s_a > margin:
-        return 0
-    face_b, s_b = best_face(hulls, table_b, B, room.normals_b, A, table_a[1], margin)
-    if s_b > margin:
+    face_a, s_a, face_b, s_b = best_faces(hulls, room, table_a, pose_a, table_b, pose_b, margin)
+    if s_a > margin or s_b > margin:
         return 0
     tolerance = PREFERENCE * size
     best = s_b if s_b > s_a + tolerance else s_a
@@ -534,13 +548,8 @@ def polygon_pair(
 ) -> int:  # fmt: skip
     """Two convex polygons."""
     A, B = room.corners_a, room.corners_b
-    place(hulls, table_a, pose_a, A, room.normals_a)
-    place(hulls, table_b, pose_b, B, room.normals_b)
-    face_a, s_a = best_face(hulls, table_a, A, room.normals_a, B, table_b[1], margin)
-    if s_a > margin:
-        return 0
-    face_b, s_b = best_face(hulls, table_b, B, room.normals_b, A, table_a[1], margin)
-    if s_b > margin:
+    face_a, s_a, face_b, s_b = best_faces(hulls, room, table_a, pose_a, table_b, pose_b, margin)
+    if s_a > margin or s_b > margin:
         return 0
     if s_b > s_a + PREFERENCE * size:
         return clip_edges(room, table_b, B, room.normals_b, face_b, table_a, A, room.normals_a, -1.0, size, margin)

@@ -171,7 +171,10 @@ def slid_point(
     new: Contacts, t: int, holder: np.ndarray, other: np.ndarray, old: Contacts, first: int, count: int,
     old_holder: np.ndarray, old_other: np.ndarray, size: float,
 ) -> int:  # fmt: skip
-    """As `nearest_point`, with places on the other body, on an edge of which a point may slide far along its holder."""
+    """Number of the old point nearest to point t, both seen from the other body; -1: none is near.
+
+    A point on an edge of the other body may slide far along its holder, and stays where it was on that edge.
+    """
     x, y, z = on_other(new.point[t], holder, other)
     chosen, best = -1, (SAME_POINT * size) ** 2
     for s in range(first, first + count):

@@ -1,0 +1,255 @@
+"""Help for steps of a scene that its kernel cannot solve: the ladder of methods, from quick to thorough.
+
+First Newton, sweeps and piles, as many islands as there are (`Rescue.solve`).  Then, island by island, everything else
+(`Rescue.solve_hard`).  `stickslip.scenes.engine` calls both, and counts the step as failed where they do not help.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from stickslip.contact.auto import hard_island
+from stickslip.contact.pyramid import pyramid_answers
+from stickslip.jit.parallel import team
+from stickslip.scenes import step
+from stickslip.scenes.islands.island import SHARPER, solve_island
+from stickslip.scenes.islands.piles import Pile, least_norm
+from stickslip.scenes.islands.small import Answers, first_answers, growing, may_grow, more_answers, near_answers
+from stickslip.scenes.islands.trees import solve_joined_again
+from stickslip.scenes.open_step import OpenStep
+
+RESCUE_EFFORT = 60.0  # nominal seconds of work, counted and not timed: runs repeat bit for bit
+PILE_EFFORT = 5.0  # nominal seconds on islands of more than PILE_CONTACTS: a wall with mu = 0.9 gained nothing in 60
+RESCUE_EFFORT_EACH = 0.5  # nominal seconds per contact: a few contacts are solved soon or, by rounding, never
+RESCUE_ROUNDS = 4  # each with a sharper tolerance
+SHARED_WORK = 3e5  # unknowns^3 beside those of the largest island: about half a millisecond
+HARD_CONTACTS = 2000  # beyond, the direct methods take minutes
+DENSE_UNKNOWNS = 600  # of an island without joints, up to which full matrices are tried
+FEW_CONTACTS = 20  # of an island without joints, up to which full matrices are tried alone
+FIRST_EFFORT = 1.0  # nominal seconds of work with sparse matrices on more contacts, before full ones take long
+
+
+def worth_sharing(sizes: np.ndarray) -> bool:
+    """Whether islands with these numbers of unknowns are solved sooner by threads than one after the other.
+
+    A solution takes some size^3 steps; threads have to be woken, and none can help with the largest island.
+    """
+    work = sizes.astype(float) ** 3
+    return bool(work.sum() - work.max(initial=0.0) > SHARED_WORK)
+
+
+class Rescue(OpenStep):
+    """Solves the islands of a step that the kernel left open."""
+
+    def solve(self) -> float:
+        """Solve the islands whose start from the last step was not good enough; returns the worst residual."""
+        engine, count = self.engine, int(self.counts[step.ISLANDS])
+        limit = step.start_limit(self.options, self.counts)
+        open_islands = np.flatnonzero(~(self.residuals[:count] <= limit))
+        if self.options.edges > 0:
+            for k in open_islands:
+                self._solve_pyramid(int(k))
+            return float(self.residuals[:count].max(initial=0.0))
+        # of islands with joints, or with contacts that resist rolling, the time loop has tried all there is
+        tried = np.array([bool(self.joined(k)) or self.resists(k) for k in open_islands], bool)
+        open_islands = open_islands[~tried]
+        for k in open_islands:
+            if self.is_first_touch(k):
+                self._begin_by_least_norm(int(k))
+        small = [k for k in open_islands if not self.is_pile(k)]
+        with team(engine.threads):
+            for k in open_islands:
+                if self.is_pile(k):
+                    self._solve_pile(int(k))
+            if engine.threads > 1 and worth_sharing(np.array([self.unknowns(k) for k in small])):
+                step.solve_in_parallel(
+                    engine.world(), self.contacts, engine.problems(), np.array(small, np.int64), self.head, self.follow
+                )
+                small = []
+        for k in small:
+            self._solve_small(int(k))
+        return float(self.residuals[:count].max(initial=0.0))
+
+    def _begin_by_least_norm(self, k: int) -> None:
+        """Impulses for sweeps to start from that are as symmetric as the bodies."""
+        first, last = int(self.begins[k]), int(self.begins[k + 1])
+        problem, _ = self.friction_problem(k)
+        mobility = self.active.mobility[self.order[first:last]]
+        r = least_norm(problem, mobility.min() / mobility)
+        if r is not None:
+            self.take(k, r)
+
+    def _solve_small(self, k: int) -> None:
+        """Newton or sweeps, as the kernel has them."""
+        first = int(self.begins[k])
+        # The stages are called one by one from here: compiled as one function they take twice as long to compile.
+        self.residuals[k] = solve_island.py_func(
+            self.island(k), self.options, self.head, self.follow[2 * first :], self.effort[k:],
+            float(self.residuals[k]),
+        )  # fmt: skip
+
+    def _solve_pile(self, k: int) -> None:
+        """Sweeps, shared by many threads, and what helps them."""
+        order = self.order[int(self.begins[k]) : int(self.begins[k + 1])]
+        pile = Pile(self.bodies, self.contacts, self.active, order, self.options, self.head, self.follow, self.clock)
+        before, residual = self.active.r[order], self.residuals[k]
+        self.effort[k] = int(pile.solve())
+        self.residuals[k] = pile.residual
+        if not pile.residual <= self.options.tol and not pile.residual <= residual:
+            self.active.r[order] = before
+            self.measure(k)
+
+    def _solve_pyramid(self, k: int) -> None:
+        """An island whose friction cones are pyramids, [S00] (2.11)-(2.16): Lemke, then others; the best is kept."""
+        problem, start = self.friction_problem(k)
+        answers = pyramid_answers(problem, self.options.edges)
+        self.effort[k] = int(self.keep_best(k, start, answers) > 1)
+
+    def solve_hard(self) -> None:
+        """Solve the islands that `solve` left, with every method there is."""
+        for k in range(int(self.counts[step.ISLANDS])):
+            few = self.begins[k + 1] - self.begins[k] <= HARD_CONTACTS
+            if not self.solved(k) and not self.resists(k) and few:
+                self._solve_hard(k)
+
+    def measure_all(self) -> None:
+        """End velocities and residuals of all islands, from their impulses."""
+        for k in range(int(self.counts[step.ISLANDS])):
+            self.measure(k)
+
+    def _solve_hard(self, k: int) -> None:
+        """An island on which the kernel gave up: what is near, quick, takes long; without restitution at last."""
+        self.effort[k] = 1
+        if self.joined(k):
+            self._without_restitution(k, None)
+            return
+        self._by_full_matrix(k, near_answers)
+        if self.solved(k):
+            return
+        wedged = self._by_full_matrix(k, first_answers)
+        if not self.solved(k) and wedged is None:
+            self._with_slips_at_midpoint(k)
+        inconsistent = None
+        if not self.solved(k) and wedged is None and self.unknowns(k) <= DENSE_UNKNOWNS:
+            inconsistent = may_grow(self.small(k)[0])
+        many = self.begins[k + 1] - self.begins[k] > FEW_CONTACTS
+        if not self.solved(k) and wedged is None and inconsistent is None and many:
+            self._hard_island(k, FIRST_EFFORT)
+        if not self.solved(k) and wedged is None:
+            wedged = self._by_full_matrix(k, more_answers)
+        wedged = inconsistent if wedged is None else wedged
+        if not self.solved(k) and wedged is not None:
+            self._without_restitution(k, wedged)
+        if not self.solved(k):
+            self._thorough(k)
+        if not self.solved(k) and wedged is None:
+            self._without_restitution(k, None)
+
+    def _by_full_matrix(self, k: int, answers: Answers) -> np.ndarray | None:
+        """Take the best of some answers; contacts whose impulses grew without bound, None where they came to an end."""
+        if self.unknowns(k) > DENSE_UNKNOWNS:
+            return None
+        island, start = self.small(k)
+        grown: list[np.ndarray | None] = [None]
+
+        def watched() -> Iterator[np.ndarray]:
+            for z in answers(island, start):
+                grown.append(growing(island, z))
+                yield z
+
+        self.keep_best(k, start, watched())
+        return None if grown[-1] is None else np.any([g for g in grown if g is not None], axis=0)
+
+    def _thorough(self, k: int) -> None:
+        """Everything there is for an island without joints, from the best impulses so far."""
+        size = int(self.begins[k + 1] - self.begins[k])
+        most = PILE_EFFORT if self.is_pile(k) else RESCUE_EFFORT
+        self._hard_island(k, float(min(most, RESCUE_EFFORT_EACH * (1 + size))))
+
+    def _hard_island(self, k: int, effort: float) -> None:
+        """Newton, interior point, proximal point and so on, for an island without joints; effort in nominal seconds."""
+        problem, z = self.friction_problem(k)
+        wanted, start = SHARPER * self.options.tol, z.copy()
+
+        def answers() -> Iterator[np.ndarray]:
+            nonlocal z, wanted
+            for _ in range(RESCUE_ROUNDS):
+                outcome = hard_island(problem, z, wanted, self.clock(effort))
+                if math.isfinite(outcome.error):
+                    yield outcome.r
+                if not outcome.error <= wanted:
+                    break
+                # Solved as a sum over contacts, relative to impulses too, which the load of a pile makes large; what is
+                # asked for is the velocity of the worst contact.
+                z, wanted = outcome.r, 0.5 * outcome.error * self.options.tol / self.residuals[k]
+
+        self.keep_best(k, start, answers())
+
+    def _with_slips_at_midpoint(self, k: int) -> None:
+        """Solve an island with the slips of the midpoint in place of those at the end of the step.
+
+        Slips at the end of the step may contradict other contacts where mu >= 1.  Where a corner of a body lies in a
+        corner of the room, the slip along one wall is the normal velocity at the other one, and half a step of turning
+        is added to slips alone.
+        """
+        order = self.order[int(self.begins[k]) : int(self.begins[k + 1])]
+        bias = self.active.bias[order]
+        turning = ~self.active.impact[order]  # biases of blows come from restitution
+        self._with_biases(k, [np.where(turning[:, None], bias * (1.0, 0.0, 0.0), bias)], False)
+
+    def _without_restitution(self, k: int, wedged: np.ndarray | None) -> None:
+        """Solve an island without restitution: at its wedged contacts, else at all, with slips at the midpoint at last.
+
+        Newton's law and friction may contradict one another: a ball that is thrown into a corner with mu >= 1 cannot
+        leave both walls, and no impulses make it.  Without restitution and with slips at the midpoint, bias_T = 0 and
+        bias_N >= 0.  Then q . d = bias . d >= 0 for all d in the cones with W d = 0, so that no impulses grow without
+        bound (`growing`), and a solution exists.
+        """
+        order = self.order[int(self.begins[k]) : int(self.begins[k + 1])]
+        bias, impact = self.active.bias[order], self.active.impact[order]
+        plastic = np.zeros_like(bias)
+        plastic[:, 0] = np.maximum(bias[:, 0], 0.0)
+        choices = [impact, np.ones(len(order), bool)]
+        if wedged is not None:
+            choices.insert(0, wedged & impact)
+        self._with_biases(k, [np.where(chosen[:, None], plastic, bias) for chosen in choices], True)
+
+    def _with_biases(self, k: int, others: list[np.ndarray], thorough: bool) -> None:
+        """Solve an island with the first of other biases (contacts, 3) that allow it; leave it as it was where none do.
+
+        thorough: try everything there is with the last of them.
+        """
+        order = self.order[int(self.begins[k]) : int(self.begins[k + 1])]
+        rows = self.rows[int(self.row_begins[k]) : int(self.row_begins[k + 1])]
+        bias, r = self.active.bias[order], self.active.r[order]
+        rods = None if self.joints is None else self.joints.row.impulse[rows]
+        tried = bias
+        for number, changed in enumerate(others, 1):
+            if np.array_equal(changed, tried):
+                continue
+            tried = changed
+            self.active.bias[order], self.active.r[order] = changed, 0.0
+            self.measure(k)
+            self._solve_again(k, thorough and number == len(others))
+            if self.solved(k):
+                self.counts[step.PLASTIC] += bool(np.any(changed[:, 0] != bias[:, 0]))
+                return
+        self.active.bias[order], self.active.r[order] = bias, r
+        if rods is not None and self.joints is not None:
+            self.joints.row.impulse[rows] = rods
+        self.measure(k)
+
+    def _solve_again(self, k: int, thorough: bool) -> None:
+        """An island whose laws were changed."""
+        if self.joined(k):
+            self.residuals[k] = solve_joined_again(self.island(k), self.options, self.parent)
+            return
+        (self._solve_pile if self.is_pile(k) else self._solve_small)(k)
+        for answers in (first_answers, more_answers):
+            if not self.solved(k):
+                self._by_full_matrix(k, answers)
+        if not self.solved(k) and thorough:
+            self._thorough(k)
