@@ -9,7 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from stickslip.jit import call_address, entry, kernel
-from stickslip.scenes.layout import HULL, MOVING, POLYGON, SMOOTH, ZERO, Bodies, Contacts, Geoms, Pairs, Room, Shapes
+from stickslip.scenes.layout import (
+    CAPSULE, HULL, MOVING, POLYGON, SMOOTH, WHOLE, ZERO, Bodies, Contacts, Geoms, Pairs, Room, Shapes,
+)  # fmt: skip
 from stickslip.scenes.rotation import rotate, rotate_back
 
 FULL = -1
@@ -244,7 +246,8 @@ def contact_points(
         margin = bodies.travel[a] + bodies.travel[b] + 2.0 * slop
         before = find_pair(old_pairs, key, n_old) if n_old > 0 else -1
         flat = geoms.kind[i] == HULL or geoms.kind[i] == POLYGON
-        if flat or geoms.kind[j] == SMOOTH:  # a body that is hit at one corner turns, and drives another corner in
+        # a body that is hit at one corner turns, and drives another corner in
+        if flat or geoms.kind[j] == SMOOTH or (geoms.kind[i] == CAPSULE and geoms.extent[i, 3] != WHOLE):
             margin += max(bodies.stir[a], bodies.stir[b])
         if before >= 0 and flat and unmoved(bodies, old_pairs.entry.pose[before], a, b, STILL * slop, margin):
             count = old_pairs.entry.count[before]
