@@ -17,7 +17,11 @@ STATIC, DRIVEN, MOVING = 0, 1, 2
 CARRIED = -1
 """A body that is part of a composite, which moves in its place (`fusing`)."""
 SPHERE, CAPSULE, HULL, POLYGON, PLANE, FIELD, SMOOTH = range(7)
-WHOLE, CORNERS, BETWEEN = 0.0, 1.0, 2.0  # a geometry of its own; parts of a rounded box: the one with its corners, others
+WHOLE, CORNERS, BETWEEN = (
+    0.0,
+    1.0,
+    2.0,
+)  # a geometry of its own; parts of a rounded box: the one with its corners, others
 """Kinds of geometry; PLANE is a half-space or half-plane, FIELD a height field, SMOOTH a curved form.
 
 Pairs are ordered by kind.

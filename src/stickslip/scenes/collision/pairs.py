@@ -15,7 +15,21 @@ from stickslip.scenes.collision.flat import box_above, hull_pair, polygon_pair, 
 from stickslip.scenes.collision.flat_smooth import form_on_hull
 from stickslip.scenes.collision.round import ball_capsule, ball_plane, balls, capsule_plane, capsules, corners_plane
 from stickslip.scenes.collision.smooth import ball_form, capsule_form, ellipsoids, form_above
-from stickslip.scenes.layout import BETWEEN, CAPSULE, CORNERS, FIELD, HULL, PLANE, POLYGON, SMOOTH, SPHERE, ZERO, Geoms, Room, Shapes
+from stickslip.scenes.layout import (
+    BETWEEN,
+    CAPSULE,
+    CORNERS,
+    FIELD,
+    HULL,
+    PLANE,
+    POLYGON,
+    SMOOTH,
+    SPHERE,
+    ZERO,
+    Geoms,
+    Room,
+    Shapes,
+)
 from stickslip.scenes.rotation import to_body
 from stickslip.scenes.scene import Scene
 from stickslip.scenes.shapes import Piece
