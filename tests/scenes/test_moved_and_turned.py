@@ -151,7 +151,7 @@ def landing(shape, seed, tumbles):
 @pytest.mark.parametrize(
     ("shape", "seed", "t_end"),
     [
-        # whether a point of the rim was in reach depended on the axes, and a load was forgotten with it: 1.9e-4 and 3e-5 m
+        # whether a point of the rim was in reach followed the axes, and a load was forgotten with it: 1.9e-4, 3e-5 m
         (lambda size: ss.Cone(size[0] / 2, size[1]), 7, 0.4),
         (lambda size: ss.Cone(size[0] / 2, size[1]), 28, 0.3),
         # Newton's alpha depended on the axes, and the share of the load with it: 8e-7 m

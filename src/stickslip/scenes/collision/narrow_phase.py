@@ -10,7 +10,19 @@ import numpy as np
 
 from stickslip.jit import call_address, entry, kernel
 from stickslip.scenes.layout import (
-    CAPSULE, HULL, MOVING, POLYGON, SMOOTH, WHOLE, ZERO, Bodies, Contacts, Geoms, Pairs, Room, Shapes,
+    CAPSULE,
+    HULL,
+    MOVING,
+    POLYGON,
+    SMOOTH,
+    WHOLE,
+    ZERO,
+    Bodies,
+    Contacts,
+    Geoms,
+    Pairs,
+    Room,
+    Shapes,
 )  # fmt: skip
 from stickslip.scenes.rotation import rotate, rotate_back
 
