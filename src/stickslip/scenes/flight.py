@@ -70,8 +70,9 @@ def to_midpoint(bodies: Bodies, options: Options, t: float, wrench: np.ndarray) 
 @kernel
 def farthest(v: np.ndarray, w: np.ndarray, radius: float, dt: float) -> float:
     """How far a point of a body can come in a step with the velocities v or w [m]; no turn of the axes changes it."""
-    fast = max(v[0] * v[0] + v[1] * v[1] + v[2] * v[2], w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
-    slow = max(v[3] * v[3] + v[4] * v[4] + v[5] * v[5], w[3] * w[3] + w[4] * w[4] + w[5] * w[5])
+    # w first: `max` keeps what is not a number there
+    fast = max(w[0] * w[0] + w[1] * w[1] + w[2] * w[2], v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+    slow = max(w[3] * w[3] + w[4] * w[4] + w[5] * w[5], v[3] * v[3] + v[4] * v[4] + v[5] * v[5])
     return dt * (math.sqrt(fast) + math.sqrt(slow) * radius)
 
 
