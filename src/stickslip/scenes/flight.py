@@ -68,6 +68,15 @@ def to_midpoint(bodies: Bodies, options: Options, t: float, wrench: np.ndarray) 
 
 
 @kernel
+def farthest(v: np.ndarray, w: np.ndarray, radius: float, dt: float) -> float:
+    """How far a point of a body can come in a step with the velocities v or w [m]; no turn of the axes changes it."""
+    # w first: `max` keeps what is not a number there
+    fast = max(w[0] * w[0] + w[1] * w[1] + w[2] * w[2], v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+    slow = max(w[3] * w[3] + w[4] * w[4] + w[5] * w[5], v[3] * v[3] + v[4] * v[4] + v[5] * v[5])
+    return dt * (math.sqrt(fast) + math.sqrt(slow) * radius)
+
+
+@kernel
 def free_body(bodies: Bodies, options: Options, i: int, wrench: np.ndarray) -> float:
     """Free end velocity of moving body i, and what an impulse meets; returns the residual of its rotation."""
     dt, g, v, free, missing = options.dt, options.gravity, bodies.vel[i], bodies.free[i], 0.0
@@ -82,24 +91,16 @@ def free_body(bodies: Bodies, options: Options, i: int, wrench: np.ndarray) -> f
         J, K, phi = np.empty(9), np.empty(9), np.empty(3)
         world_matrix(bodies.mid[i], bodies.inertia[i], J)
         missing = free_rotation(J, v[3:], wrench[3:], dt, options.theta, free[3:], bodies.inv_inertia[i], phi, K)
-    fast, slow = 0.0, 0.0
-    for k in range(3):
-        fast += max(free[k] ** 2, v[k] ** 2)
-        slow += max(free[3 + k] ** 2, v[3 + k] ** 2)
-    bodies.travel[i] = dt * (math.sqrt(fast) + math.sqrt(slow) * bodies.radius[i])
+    bodies.travel[i] = farthest(v, free, bodies.radius[i], dt)
     return missing
 
 
 @kernel
 def given_body(bodies: Bodies, dt: float, i: int, given: np.ndarray) -> None:
     """End velocity of body i: the given one."""
-    v, fast, slow = bodies.vel[i], 0.0, 0.0
     for k in range(6):
         bodies.free[i, k] = given[k]
-    for k in range(3):
-        fast += max(v[k] ** 2, given[k] ** 2)
-        slow += max(v[3 + k] ** 2, given[3 + k] ** 2)
-    bodies.travel[i] = dt * (math.sqrt(fast) + math.sqrt(slow) * bodies.radius[i]) if bodies.kind[i] > 0 else 0.0
+    bodies.travel[i] = farthest(bodies.vel[i], given, bodies.radius[i], dt) if bodies.kind[i] > 0 else 0.0
 
 
 @kernel(apart=True)

@@ -17,6 +17,11 @@ STATIC, DRIVEN, MOVING = 0, 1, 2
 CARRIED = -1
 """A body that is part of a composite, which moves in its place (`fusing`)."""
 SPHERE, CAPSULE, HULL, POLYGON, PLANE, FIELD, SMOOTH = range(7)
+WHOLE, CORNERS, BETWEEN = (
+    0.0,
+    1.0,
+    2.0,
+)  # a geometry of its own; parts of a rounded box: the one with its corners, others
 """Kinds of geometry; PLANE is a half-space or half-plane, FIELD a height field, SMOOTH a curved form.
 
 Pairs are ordered by kind.
@@ -66,13 +71,13 @@ GEOM = np.dtype(
         ("body", np.int64),  # that moves it
         ("owner", np.int64),  # of the scene: where the body is a composite, one of its members
         ("local", float, (7,)),  # (g, 7) pose in the body that moves it
-        ("extent", float, (4,)),  # (g, 4): radius, half length of a capsule; spacings of a field; 1 in the plane
+        ("extent", float, (4,)),  # (g, 4): radius, half length of a capsule; spacings of a field; 1 in the plane; part
         ("table", np.int64, (6,)),  # (g, 6) ranges in the tables of hulls or polygons
         ("bound", float),  # (g,) radius of a sphere about the geometry's origin; inf for planes and fields
         ("box", float, (3,)),  # (g, 3) half widths of a box about the origin, in its axes, that holds the geometry
         ("material", np.int64),  # (g,)
         ("form", np.int64),  # (g,) of curved forms, see `collision.smooth`
-        ("measure", float, (3,)),  # (g, 3) their sizes [m]
+        ("measure", float, (3,)),  # (g, 3) their sizes [m]; of CORNERS how far its opposite edges are, in its axes
         ("large", np.bool_),  # (g,) bool: tested against all others, outside the grid
         ("world", float, (7,)),  # (g, 7) pose at the midpoint
     ],

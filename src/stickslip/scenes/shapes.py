@@ -17,6 +17,7 @@ import numpy as np
 
 from stickslip.checks import require_numbers
 from stickslip.scenes.checks import length, number, points, quaternion, unit, vector
+from stickslip.scenes.layout import WHOLE
 
 KINDS = ("sphere", "capsule", "hull", "polygon", "plane", "field", "smooth")
 """Names of the narrow phase's kinds, in its order."""
@@ -50,7 +51,8 @@ class Mesh:
 class Piece:
     """One geometry of the narrow phase: kind, pose in the shape, sizes, bounding radius, and a mesh or heights.
 
-    A curved form (`smooth_shapes`) has a name and measures; its mesh is for pictures.
+    A curved form (`smooth_shapes`) has a name and measures; its mesh is for pictures.  `part`: WHOLE, or what of a
+    rounded box it is, see `layout`.
     """
 
     kind: str
@@ -62,6 +64,7 @@ class Piece:
     heights: np.ndarray | None = None
     form: str = ""
     measure: tuple[float, ...] = (0.0, 0.0, 0.0)
+    part: float = WHOLE
 
 
 def rotation_matrix(q: np.ndarray) -> np.ndarray:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from stickslip.scenes.checks import length, vector
+from stickslip.scenes.layout import BETWEEN, CORNERS
 from stickslip.scenes.shapes import IDENTITY, Box, MassProperties, Mesh, Piece, Shape, turn_from_z
 
 FORMS = ("ellipsoid", "cylinder", "cone", "torus")
 """Names of curved forms, in the order of `collision.smooth`."""
+CYCLE = np.array([0.5, 0.5, 0.5, 0.5])  # turns the axes x, y, z to y, z, x
 ROUND, ACROSS = 32, 16  # corners of the meshes that are drawn
 
 
@@ -148,7 +150,8 @@ class RoundedBox(Shape):
     """A box with rounded edges and corners: full edge lengths `size` (3,) [m] over all, rounded by `radius` [m].
 
     It is the sum of a box and a ball, made of three boxes and twelve capsules that lie on its surface: exact, and it
-    touches whatever boxes and capsules touch.
+    touches whatever boxes and capsules touch.  Its lowest points above a half-space are those of the eight balls at its
+    corners.  A half-space touches these alone, each of them once.
     """
 
     size: Sequence[float]
@@ -197,11 +200,13 @@ class RoundedBox(Shape):
         for k in range(3):
             edges = 2.0 * h
             edges[k] += 2.0 * r
-            found += Box(tuple(edges)).pieces(dim)
+            found += [replace(piece, part=BETWEEN) for piece in Box(tuple(edges)).pieces(dim)]
             i, j = (k + 1) % 3, (k + 2) % 3
             axis = np.eye(3)[k]
             for x, y in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
                 offset = np.zeros(3)
                 offset[i], offset[j] = x * h[i], y * h[j]
-                found.append(Piece("capsule", offset, turn_from_z(axis), (r, float(h[k])), r + float(h[k])))
+                turn, size, bound = turn_from_z(axis), (r, float(h[k])), r + float(h[k])
+                found.append(Piece("capsule", offset, turn, size, bound, part=BETWEEN))
+        found[1] = replace(found[1], turn=CYCLE, part=CORNERS, measure=(2.0 * float(h[1]), 2.0 * float(h[2]), 0.0))
         return found

@@ -187,7 +187,7 @@ def geom_tables(scene: Scene, materials: list[int], fused: Fusion | None = None)
                 entries.append((piece, table))
             shared[id(body.shape)] = entries
         for piece, table in shared[id(body.shape)]:
-            size: tuple[float, ...] = (*piece.size, float(scene.dim == 2), 0.0)
+            size: tuple[float, ...] = (*piece.size, float(scene.dim == 2), piece.part)
             pose = np.array([*(piece.offset - body.centre), *piece.turn])
             if fused is not None and fused.holder[body.number] != body.number:
                 pose = fused.in_holder(body.number, pose)

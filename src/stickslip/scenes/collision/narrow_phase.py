@@ -9,7 +9,21 @@ from __future__ import annotations
 import numpy as np
 
 from stickslip.jit import call_address, entry, kernel
-from stickslip.scenes.layout import HULL, MOVING, POLYGON, SMOOTH, ZERO, Bodies, Contacts, Geoms, Pairs, Room, Shapes
+from stickslip.scenes.layout import (
+    CAPSULE,
+    HULL,
+    MOVING,
+    POLYGON,
+    SMOOTH,
+    WHOLE,
+    ZERO,
+    Bodies,
+    Contacts,
+    Geoms,
+    Pairs,
+    Room,
+    Shapes,
+)  # fmt: skip
 from stickslip.scenes.rotation import rotate, rotate_back
 
 FULL = -1
@@ -211,6 +225,29 @@ def inherit(
 
 
 @kernel
+def hand_on_load(new: Contacts, total: int, points: int, old: Contacts, first: int, count: int) -> None:
+    """Give the impulse of the only old point that carries one to the deepest new point, where no new point has it.
+
+    The point at which a curved form rolls on its rim runs along the rim, far in a step, and it is one point all the
+    time: how many others of the rim are in reach beside it must not decide whether its load is known.
+    """
+    loaded, carriers = first, 0
+    for s in range(first, first + count):
+        p = old.impulse[s]
+        if p[0] != 0.0 or p[1] != 0.0 or p[2] != 0.0:
+            loaded, carriers = s, carriers + 1
+    deepest, known = total, False
+    for t in range(total, total + points):
+        p = new.impulse[t]
+        known = known or p[0] != 0.0 or p[1] != 0.0 or p[2] != 0.0
+        deepest = t if new.gap[t] < new.gap[deepest] else deepest
+    if carriers == 1 and not known:
+        for i in range(3):
+            new.impulse[deepest, i] = old.impulse[loaded, i]
+            new.turned[deepest, i] = old.turned[loaded, i]
+
+
+@kernel
 def take_points(
     bodies: Bodies, room: Room, i: int, j: int, a: int, b: int, new: Contacts, total: int, count: int
 ) -> None:
@@ -247,7 +284,8 @@ def contact_points(
         margin = bodies.travel[a] + bodies.travel[b] + 2.0 * slop
         before = find_pair(old_pairs, key, n_old) if n_old > 0 else -1
         flat = geoms.kind[i] == HULL or geoms.kind[i] == POLYGON
-        if flat or geoms.kind[j] == SMOOTH:  # a body that is hit at one corner turns, and drives another corner in
+        # a body that is hit at one corner turns, and drives another corner in
+        if flat or geoms.kind[j] == SMOOTH or (geoms.kind[i] == CAPSULE and geoms.extent[i, 3] != WHOLE):
             margin += max(bodies.stir[a], bodies.stir[b])
         if before >= 0 and flat and unmoved(bodies, old_pairs.entry.pose[before], a, b, STILL * slop, margin):
             count = old_pairs.entry.count[before]
@@ -271,6 +309,8 @@ def contact_points(
                 mine, its = (pose[:7], pose[7:14]) if holder == a else (pose[7:14], pose[:7])
                 there = bodies.mid[a + b - holder]
                 inherit(new, total, count, bodies.mid[holder], there, old, first, known, mine, its, size)
+                if geoms.kind[j] == SMOOTH:
+                    hand_on_load(new, total, count, old, first, known)
             for k in range(7):
                 new_pairs.entry.pose[pairs, k] = bodies.mid[a, k]
                 new_pairs.entry.pose[pairs, 7 + k] = bodies.mid[b, k]

@@ -13,9 +13,23 @@ from stickslip.scenes.collision.capsule import ball_hull, ball_polygon, capsule_
 from stickslip.scenes.collision.field import ball_field, capsule_on_field, hull_on_field
 from stickslip.scenes.collision.flat import box_above, hull_pair, polygon_pair, shape_plane
 from stickslip.scenes.collision.flat_smooth import form_on_hull
-from stickslip.scenes.collision.round import ball_capsule, ball_plane, balls, capsule_plane, capsules
+from stickslip.scenes.collision.round import ball_capsule, ball_plane, balls, capsule_plane, capsules, corners_plane
 from stickslip.scenes.collision.smooth import ball_form, capsule_form, ellipsoids, form_above
-from stickslip.scenes.layout import CAPSULE, FIELD, HULL, PLANE, POLYGON, SMOOTH, SPHERE, ZERO, Geoms, Room, Shapes
+from stickslip.scenes.layout import (
+    BETWEEN,
+    CAPSULE,
+    CORNERS,
+    FIELD,
+    HULL,
+    PLANE,
+    POLYGON,
+    SMOOTH,
+    SPHERE,
+    ZERO,
+    Geoms,
+    Room,
+    Shapes,
+)
 from stickslip.scenes.rotation import to_body
 from stickslip.scenes.scene import Scene
 from stickslip.scenes.shapes import Piece
@@ -49,6 +63,11 @@ def capsule_capsule(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, ma
 
 @entry
 def capsule_on_plane(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
+    if geoms.extent[i, 3] == BETWEEN:  # the lowest points of a rounded box are those of the balls at its corners
+        return 0
+    if geoms.extent[i, 3] == CORNERS:
+        across = geoms.measure[i]
+        return corners_plane(room, room.pose[0], across, geoms.extent[i, 1], geoms.extent[i, 0], room.pose[1], margin)
     return capsule_plane(room, room.pose[0], geoms.extent[i, 1], geoms.extent[i, 0], room.pose[1], margin)
 
 
@@ -71,7 +90,7 @@ def hull_hull(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: 
 
 @entry
 def hull_plane(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
-    if box_above(room.pose[0], geoms.box[i], room.pose[1], margin):
+    if geoms.extent[i, 3] == BETWEEN or box_above(room.pose[0], geoms.box[i], room.pose[1], margin):
         return 0
     return shape_plane(shapes.hulls, room, geoms.table[i], room.pose[0], room.pose[1], margin)
 

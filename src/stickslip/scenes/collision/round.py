@@ -331,3 +331,20 @@ def capsule_plane(room: Room, pose: np.ndarray, half: float, r: float, plane: np
     p0, p1, p2, q0, q1, q2 = ends(pose, half)
     count = ball_plane(room, ZERO, p0, p1, p2, r, plane, margin)
     return ball_plane(room, count, q0, q1, q2, r, plane, margin)
+
+
+@kernel
+def corners_plane(
+    room: Room, pose: np.ndarray, across: np.ndarray, half: float, r: float, plane: np.ndarray, margin: float
+) -> int:
+    """A rounded box above a half-space: the balls at its eight corners.
+
+    They are the ends of the capsule with the pose and of three others beside it, `across` away along its x and y axes.
+    """
+    p0, p1, p2, q0, q1, q2 = ends(pose, half)
+    count = ZERO
+    for s, t in ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0)):
+        x, y, z = rotate(pose, s * across[0], t * across[1], 0.0)
+        count = ball_plane(room, count, p0 + x, p1 + y, p2 + z, r, plane, margin)
+        count = ball_plane(room, count, q0 + x, q1 + y, q2 + z, r, plane, margin)
+    return count

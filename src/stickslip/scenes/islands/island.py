@@ -19,7 +19,7 @@ from stickslip.contact.gauss_seidel import Asked, accelerated_sweeps, new_anders
 from stickslip.contact.residual import plain_gauge
 from stickslip.contact.tree_problem import disc_defect
 from stickslip.jit import entry, kernel
-from stickslip.projections import worse
+from stickslip.projections import norm_2d, worse
 from stickslip.scenes.islands.joint_rows import add_pull, apply_pull, row_velocity
 from stickslip.scenes.islands.newton import quiet_newton
 from stickslip.scenes.islands.problem import apply_contact, contact_velocity, side_product
@@ -141,11 +141,18 @@ def contact_defects(
         out[m - first] = contact_defect(active, i, u0 + bias[0], u1 + bias[1], u2 + bias[2], dim, edges)
 
 
+@kernel
+def speed_of(v: np.ndarray) -> float:
+    """Length of the first three components."""
+    return math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+
+
 @kernel(apart=True)
 def island_scale(island: Island, grains: float) -> float:
     """The largest velocity in an island, without impulses and asked for [m/s].
 
     None of these velocities is one that was found: a solution that runs away must not be measured by itself.
+    Lengths, and not sums of components: Newton's alpha follows the scale, which must not depend on the axes.
     grains: GRAINS where the island has been solved, 0 where that is to be decided.
     """
     bodies, contacts, active, order, first, last, joints, rows, row_first, row_last = island
@@ -154,7 +161,7 @@ def island_scale(island: Island, grains: float) -> float:
         i = order[m]
         c = active.contact[i]
         v0, v1, v2 = contact_velocity(active, i, bodies, bodies.free, contacts.a[c], contacts.b[c])
-        scale = max(scale, abs(v0) + abs(v1) + abs(v2) + abs(active.bias[i, 0] - active.beyond[i, 0]))
+        scale = max(scale, abs(v0) + norm_2d(v1, v2) + abs(active.bias[i, 0] - active.beyond[i, 0]))
     if joints is not None:
         link, a, b = -1, -1, -1
         for m in range(row_first, row_last):
@@ -163,8 +170,7 @@ def island_scale(island: Island, grains: float) -> float:
             if j != link:
                 link, a, b = j, joints.link.a[j], joints.link.b[j]
                 # rounding of the velocities that the rows are differences of
-                for k in range(3):
-                    scale = max(scale, 1e-3 * (abs(bodies.free[a, k]) + abs(bodies.free[b, k])))
+                scale = max(scale, 1e-3 * (speed_of(bodies.free[a]) + speed_of(bodies.free[b])))
             free, before = row_velocity(joints, s, bodies.free, a, b), row_velocity(joints, s, bodies.vel, a, b)
             scale = max(scale, max(abs(free), abs(before)) + joints.row.asked[s])
             # and of the positions in g / dt: redundant rows differ by it
@@ -184,8 +190,7 @@ def island_rounding(island: Island, scale: float) -> float:
         i = order[m]
         c = active.contact[i]
         loads = max(loads, active.mobility[i] * active.r[i, 0])
-        for k in range(3):
-            speed = max(speed, max(abs(bodies.free[contacts.a[c], k]), abs(bodies.free[contacts.b[c], k])))
+        speed = max(speed, max(speed_of(bodies.free[contacts.a[c]]), speed_of(bodies.free[contacts.b[c]])))
     if joints is not None:
         link, light, pull = -1, 0.0, 0.0
         for m in range(row_first, row_last):

@@ -298,7 +298,7 @@ def solve_pile(
             else:
                 set_up_point(bodies, contacts, active, i, dim, place, point, k, D, S, z)
             v0, v1, v2 = contact_velocity(active, i, bodies, bodies.free, contacts.a[c], contacts.b[c])
-            sums[s] = max(sums[s], abs(v0) + abs(v1) + abs(v2) + abs(active.bias[i, 0]))
+            sums[s] = max(sums[s], abs(v0) + norm_2d(v1, v2) + abs(active.bias[i, 0]))
     scale = largest(sums)
     for e in range(2 * slabs):
         for k in range(begins[e], begins[e + 1]):
