@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -164,6 +164,8 @@ class EventEngine(MechanismEngine):
     def __post_init__(self) -> None:
         self.work = 0.0  # of the contacts up to the last record [J]
         self.earlier: list[tuple[float, int, int]] = []  # events before a run went on
+        self.slid = np.zeros(self.system.n_contacts, bool)  # contacts that slid when it went on
+        self.arc: Arc | None = None
         if len(self.system.spatial):
             require_known(self.system)
             self.kernel: Any = None
@@ -205,8 +207,10 @@ class EventEngine(MechanismEngine):
             if self.kernel is None and memory.step > 0:
                 _go_on_with(self.motion.book, memory)
                 self.work, self.motion.happened = self.motion.book.work, list(self.earlier)
+                walk: Any = self.motion  # in space
+                walk.slides[:] = self.slid & walk.spatial  # a slip that ends just here ends with an event
             self.arcs = self.motion.arcs()
-            self.arc: Arc | None = None
+            self.arc = None
             self.totals = np.zeros((self.system.n_contacts, 2))  # impulses up to the last record
             self.written = 0  # impacts in the table so far
             self.struck = np.zeros(self.system.n_contacts, bool)
@@ -219,8 +223,11 @@ class EventEngine(MechanismEngine):
         """
         if self.kernel is None:
             seen = self.earlier if self.motion is None else self.motion.happened
-            rows = [row for row in seen if row[0] <= memory.t]
-            return {**memory.arrays(), "engine happened": np.array(rows).reshape(-1, 3)}
+            # the arc of a record may begin behind it by rounding: the events before this arc have happened
+            now = memory.t if self.arc is None else max(memory.t, self.arc.t_A)
+            rows = [row for row in seen if row[0] <= now]
+            slid = self.slid if self.arc is None else cast(Any, self.arc).mode.slides
+            return {**memory.arrays(), "engine happened": np.array(rows).reshape(-1, 3), "engine slid": slid.copy()}
         if self.motion is None or self.motion.kept is None:
             return memory.arrays()
         happened = np.array(self.motion.happened[: self.motion.kept.happened]).reshape(-1, 3)
@@ -233,6 +240,8 @@ class EventEngine(MechanismEngine):
         kept = {name.removeprefix("engine "): x for name, x in arrays.items() if name.startswith("engine ")}
         if kept and self.kernel is None:
             self.earlier = [(t, int(kind), int(k)) for t, kind, k in kept["happened"].tolist()]
+            if "slid" in kept:  # files of older versions lack it
+                self.slid = kept["slid"].astype(bool)
         elif kept:
             self._start(memory).go_back(Kept.from_arrays(kept))
             self.totals, self.struck = kept["totals"].copy(), kept["struck"].astype(bool)
