@@ -9,6 +9,7 @@ from stickslip import library
 from stickslip.library import scenes
 from stickslip.request import Checks
 from stickslip.scenes import engine as scene_engine
+from stickslip.scenes.open_step import OpenStep
 
 LIMIT = 0.4
 
@@ -48,7 +49,7 @@ def test_a_limit_in_the_middle_of_a_step_drops_that_step(monkeypatch, tmp_path):
         calls.append(state.step)
         if len(calls) == 30:
             time.sleep(max(0.0, self.deadline - time.perf_counter() + 0.01))
-            self._clock(1.0)
+            OpenStep(self, self.contacts[0]).clock(1.0)
         return rescue(self, state, block)
 
     out = tmp_path / "run.nc"
