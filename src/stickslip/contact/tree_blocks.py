@@ -260,15 +260,15 @@ def add_row_blocks(rows: Rows, plan: Plan, K: np.ndarray, parts: Parts) -> None:
         if b >= 0:
             A = parts.own[b]
             for p in range(6):
-                x = K[i] * (d[p] if p < 3 else d[3 + p])
+                x = K[i] * (d[p] + d[9 + p] if p < 3 else d[3 + p])
                 for q in range(3):
-                    A[6 * p + q] += x * d[q]
+                    A[6 * p + q] += x * (d[q] + d[9 + q])
                     A[6 * p + 3 + q] += x * d[6 + q]
         if a >= 0 and b >= 0:
             A, B = parts.pair[plan.slot[a, b]], parts.pair[plan.slot[b, a]]
             for p in range(6):
                 for q in range(6):
-                    x = K[i] * d[p] * (d[q] if q < 3 else d[3 + q])
+                    x = K[i] * d[p] * (d[q] + d[9 + q] if q < 3 else d[3 + q])
                     A[6 * p + q] -= x
                     B[6 * q + p] -= x
 

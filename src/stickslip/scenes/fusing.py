@@ -28,7 +28,8 @@ import numpy as np
 
 from stickslip.jit import entry, kernel
 from stickslip.scenes.bodies import Body
-from stickslip.scenes.islands.joint_rows import ARMATURE, PASSIVE, TORQUE, VISCOUS
+from stickslip.scenes.islands.joint_rows import PASSIVE
+from stickslip.scenes.islands.row_kinds import ARMATURE, TORQUE, VISCOUS
 from stickslip.scenes.layout import ROWS_PER_JOINT, Bodies
 from stickslip.scenes.parts import ACTIVE, SIDE, Fused
 from stickslip.scenes.rotation import advance, compose, rotate
@@ -390,6 +391,7 @@ def _given(engine: SceneEngine, composite: Composite, i: int, arm: np.ndarray) -
                     data = engine.joints.link.numbers[place]
                     if data[ARMATURE] + options.dt * data[VISCOUS] == 0.0:
                         along[PASSIVE] = options.dt * data[TORQUE]
-                    total[:3] += sign * along @ rows.direction[:, :3]
-                    total[3:] += sign * along @ rows.direction[:, first : first + 3]
+                    d = rows.direction
+                    total[:3] += sign * along @ (d[:, :3] + d[:, 9:] if first == 6 else d[:, :3])
+                    total[3:] += sign * along @ d[:, first : first + 3]
     return total

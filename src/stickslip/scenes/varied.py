@@ -23,7 +23,7 @@ from stickslip.checks import unknown_name
 from stickslip.scenes.bodies import Body, Material
 from stickslip.scenes.checks import number
 from stickslip.scenes.given import material_of
-from stickslip.scenes.joints import Force, Joint
+from stickslip.scenes.joints import WITH_AXIS, Force, Joint
 from stickslip.scenes.resized import size_names, with_sizes
 from stickslip.scenes.scene import Scene
 
@@ -56,7 +56,7 @@ def _named(bodies: Iterable[Body], words: Any) -> list[str]:
 
 def _joint_words(joint: Joint) -> tuple[str, ...]:
     """What may vary of a joint."""
-    if joint.kind not in ("revolute", "prismatic"):
+    if joint.kind not in WITH_AXIS:
         return ()
     return (*_OF_JOINTS, *(("speed",) if joint.motor.effort > 0.0 else ()))
 

@@ -141,7 +141,7 @@ def contact_room(pool: Pool, n: int, m: int) -> Any:
 def row_room(pool: Pool, k: int) -> Any:
     """Room for k rows."""
     return Rows(
-        whole_numbers(pool, k), whole_numbers(pool, k), table(pool, k, 9), numbers(pool, k), numbers(pool, k),
+        whole_numbers(pool, k), whole_numbers(pool, k), table(pool, k, 12), numbers(pool, k), numbers(pool, k),
         numbers(pool, k), numbers(pool, k), numbers(pool, k), numbers(pool, k), numbers(pool, k),
     )  # fmt: skip
 
