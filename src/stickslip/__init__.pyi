@@ -32,6 +32,7 @@ from stickslip.analysis.outcomes import outcomes as outcomes
 from stickslip.analysis.painleve import painleve as painleve
 from stickslip.analysis.poincare import poincare as poincare
 from stickslip.analysis.quadratic_program import quadratic_program as quadratic_program
+from stickslip.analysis.scene_as_mechanism import as_mechanism as as_mechanism
 from stickslip.analysis.sections import ClosingSection as ClosingSection
 from stickslip.analysis.sections import DriveSection as DriveSection
 from stickslip.analysis.sections import LevelSection as LevelSection

@@ -254,7 +254,7 @@ def _theta(value: Any) -> tuple[MoreauMidpoint | MoreauJean | StewartTrinkle | P
         return stepper, 1.0, False
     raise ValueError(
         "stepper of a scene must be 'moreau-midpoint', 'moreau-jean' (MoreauJean(theta)), 'stewart-trinkle' or "
-        f"'paoli-schatzman', without projection, got {value!r}."
+        f"'paoli-schatzman', without projection, got {value!r}; as_mechanism(scene) takes the others."
     )
 
 
