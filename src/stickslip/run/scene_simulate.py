@@ -14,7 +14,7 @@ from stickslip.checks import real_number, whole_number
 from stickslip.debug import bar_wanted
 from stickslip.jit.cpu import COMPILER
 from stickslip.jit.sources import sources_hash
-from stickslip.laws import ImpactLaw, Newton, Poisson, Stronge, law_from
+from stickslip.laws import ImpactLaw, Newton, Poisson, Stronge, Walton, law_from
 from stickslip.laws.friction import FrictionCurve, FrictionLaw
 from stickslip.mechanisms.steppers.moreau_jean import MoreauJean
 from stickslip.mechanisms.steppers.moreau_midpoint import MoreauMidpoint
@@ -26,11 +26,13 @@ from stickslip.run.compiling import announced
 from stickslip.run.driver import Run, drive
 from stickslip.run.options import chosen_stepper, number_of_steps
 from stickslip.scenes.as_one import turn_as_one
+from stickslip.scenes.blows import WALTON
 from stickslip.scenes.collision.pairs import refuse_unknown_pairs
 from stickslip.scenes.driving import start_driven
 from stickslip.scenes.engine import SceneEngine, SceneState, arrays_in, materials_of
 from stickslip.scenes.friction import engine_class
 from stickslip.scenes.scene import Scene
+from stickslip.scenes.shapes import Circle, Sphere
 from stickslip.scenes.start import allow_joints, check_start, consistent_velocities, hold_at_first_contact, place
 from stickslip.scenes.touching import ContactLog
 from stickslip.trajectory import FORCES, MOTORS, Trajectory
@@ -177,11 +179,11 @@ def _edges(scene: Scene, cone: Any) -> int:
 def _law(scene: Scene, value: Any, rule: str, cone: Any) -> tuple[ImpactLaw, int]:
     """The impact law of a run, and its number in `Options.law`."""
     law = law_from(value)
-    known = [Newton(), Stronge(), Poisson(model="integrated")]
+    known = [Newton(), Stronge(), Poisson(model="integrated"), Poisson(), Walton()]
     if law not in known:
         raise ValueError(
-            "law of a scene must be 'newton', 'stronge' or 'poisson-integrated', whose coefficients are those of the "
-            f"bodies, got {value!r}."
+            "law of a scene must be 'newton', 'stronge', 'poisson', 'poisson-integrated' or 'walton', whose "
+            f"coefficients are those of the bodies, got {value!r}."
         )
     number = known.index(law)
     if number == 0:
@@ -195,7 +197,9 @@ def _law(scene: Scene, value: Any, rule: str, cone: Any) -> tuple[ImpactLaw, int
     materials = [*(body.material for body in scene.bodies), *scene.pair_laws.values()]
     if any(isinstance(material.friction, FrictionLaw) for material in materials):
         raise ValueError(f"friction must be a number under the law {law.name!r}: curves over slip belong to Newton's.")
-    if any(material.restitution_tangential for material in materials):
+    if number == WALTON:
+        _require_balls(scene)
+    elif any(material.restitution_tangential for material in materials):
         raise ValueError(f"restitution_tangential must be 0 under the law {law.name!r}: it belongs to Newton's.")
     return law, number
 
@@ -235,6 +239,15 @@ def _own_rule(scene: Scene, stepper: Any, rule: str) -> str:
             "friction_impact or RestitutionCurve; leave them out, or take 'moreau-midpoint'."
         )
     return stepper.name
+
+
+def _require_balls(scene: Scene) -> None:
+    """Raise ValueError unless Walton's law fits: bodies that move are balls about their centres of mass."""
+    for body in scene.bodies:
+        if body.kind == "moving" and not (isinstance(body.shape, Circle | Sphere) and not np.any(body.centre)):
+            raise ValueError(
+                f"law 'walton' of a scene is for balls about their centres of mass, got {body.name!r}; use 'newton'."
+            )
 
 
 def _theta(value: Any) -> tuple[MoreauMidpoint | MoreauJean | StewartTrinkle | PaoliSchatzman, float, bool]:
