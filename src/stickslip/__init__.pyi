@@ -32,7 +32,6 @@ from stickslip.analysis.outcomes import outcomes as outcomes
 from stickslip.analysis.painleve import painleve as painleve
 from stickslip.analysis.poincare import poincare as poincare
 from stickslip.analysis.quadratic_program import quadratic_program as quadratic_program
-from stickslip.analysis.scene_as_mechanism import as_mechanism as as_mechanism
 from stickslip.analysis.sections import ClosingSection as ClosingSection
 from stickslip.analysis.sections import DriveSection as DriveSection
 from stickslip.analysis.sections import LevelSection as LevelSection
@@ -116,6 +115,7 @@ from stickslip.papers.sweeping import MovingPolygon as MovingPolygon
 from stickslip.papers.sweeping import sweeping_process as sweeping_process
 from stickslip.request import Checks as Checks
 from stickslip.request import Records as Records
+from stickslip.run.scene_as_mechanism import as_mechanism as as_mechanism
 from stickslip.run.simulate import simulate as simulate
 from stickslip.run.simulator import Simulator as Simulator
 from stickslip.run.simulator import Snapshot as Snapshot

@@ -21,11 +21,11 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from stickslip.analysis.progress import Progress, not_interrupted, reported
-from stickslip.analysis.scene_as_mechanism import as_mechanism, scene_view
 from stickslip.checks import Array, renamed, unknown_name
 from stickslip.events.event_driven import EventDriven
 from stickslip.mechanisms.steppers.adaptive import Adaptive
 from stickslip.run.options import STEPPERS
+from stickslip.run.scene_as_mechanism import as_mechanism, scene_view
 from stickslip.scenario import Scenario, SceneScenario, require_scenario
 from stickslip.trajectory import Trajectory
 

@@ -12,10 +12,12 @@ import numpy as np
 from stickslip._version import __version__
 from stickslip.checks import real_number, whole_number
 from stickslip.debug import bar_wanted
+from stickslip.events.event_driven import EventDriven
 from stickslip.jit.cpu import COMPILER
 from stickslip.jit.sources import sources_hash
 from stickslip.laws import ImpactLaw, Newton, Poisson, Stronge, Walton, law_from
 from stickslip.laws.friction import FrictionCurve, FrictionLaw
+from stickslip.mechanisms.steppers.adaptive import Adaptive
 from stickslip.mechanisms.steppers.moreau_jean import MoreauJean
 from stickslip.mechanisms.steppers.moreau_midpoint import MoreauMidpoint
 from stickslip.mechanisms.steppers.paoli_schatzman import PaoliSchatzman
@@ -25,6 +27,7 @@ from stickslip.request import Checks, Records, RunOptions, grouped, require_one_
 from stickslip.run.compiling import announced
 from stickslip.run.driver import Run, drive
 from stickslip.run.options import chosen_stepper, number_of_steps
+from stickslip.run.scene_by_mechanism import simulate_by_mechanism
 from stickslip.scenes.as_one import turn_as_one
 from stickslip.scenes.blows import WALTON
 from stickslip.scenes.collision.pairs import refuse_unknown_pairs
@@ -47,6 +50,10 @@ def simulate_scene(
     scene: Scene, dt: Any, t_end: Any, progress: bool | Callable[[int], None] | None, **options: Any
 ) -> Trajectory:
     """Run a scene; `options` are those of `prepare_run`, described at `Scene.simulate`."""
+    method = chosen_stepper(options.get("stepper", "moreau-midpoint"))
+    if isinstance(method, Adaptive | EventDriven):
+        options.pop("stepper", None)
+        return simulate_by_mechanism(scene, dt, t_end, method, progress, **options)
     with announced(scene.name, bar_wanted(progress)):
         run = prepare_run(scene, dt, t_end, **options)
     return drive(run, progress)
@@ -267,7 +274,7 @@ def _theta(value: Any) -> tuple[MoreauMidpoint | MoreauJean | StewartTrinkle | P
         return stepper, 1.0, False
     raise ValueError(
         "stepper of a scene must be 'moreau-midpoint', 'moreau-jean' (MoreauJean(theta)), 'stewart-trinkle' or "
-        f"'paoli-schatzman', without projection, got {value!r}; as_mechanism(scene) takes the others."
+        f"'paoli-schatzman', without projection, got {value!r}; simulate alone takes 'adaptive' and 'event-driven'."
     )
 
 

@@ -380,6 +380,8 @@ class Scene(Geared):
             Jean's theta-method, whose springs and dampers are implicit, so that stiff ones need no small steps; or
             "stewart-trinkle" / `StewartTrinkle()`, the scheme of [S00] (2.11)-(2.16), of order 1; or
             "paoli-schatzman" / `PaoliSchatzman()`, contacts on position level, of order 1, impacts take two steps.
+            "adaptive" / `Adaptive(rtol)` and "event-driven" / `EventDriven(rtol)` run the mechanism that `as_mechanism`
+            makes of the scene; dt is the spacing of the records then, and contacts have a column for each point.
         rule : when a contact is active: "predictive" (it would close within the step), or "gs05" (closed
             at the midpoint, [GS05] 5).
         cone : "circular" (elliptic where a body's friction says so), or the number of edges of the pyramid of [S00]

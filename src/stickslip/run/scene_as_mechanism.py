@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stickslip.analysis.scene_joints_as_rows import Rows, joint_rows
-from stickslip.analysis.scene_symbols import Symbols, kinetic_energy, of_moving, of_static, unit_length, vector
 from stickslip.mechanisms.elements import Contact
 from stickslip.mechanisms.lagrangian import LagrangianSystem
+from stickslip.run.scene_joints_as_rows import Rows, joint_rows
+from stickslip.run.scene_symbols import Symbols, kinetic_energy, of_moving, of_static, unit_length, vector
 from stickslip.scenario import Scenario, SceneScenario
 from stickslip.scenes.bodies import Body
 from stickslip.scenes.scene import Scene

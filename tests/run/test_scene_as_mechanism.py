@@ -7,7 +7,7 @@ import pytest
 
 import stickslip as ss
 from stickslip.analysis.convergence import converge
-from stickslip.analysis.scene_as_mechanism import scene_view
+from stickslip.run.scene_as_mechanism import scene_view
 from stickslip.scenario import SceneScenario
 
 G = 9.81
@@ -134,3 +134,24 @@ def test_scenes_without_fixed_features_are_refused_in_one_line():
         many.add_body(ss.Circle(0.1), mass=1.0, position=(k, 0))
     with pytest.raises(ValueError, match="1 to 12 bodies"):
         ss.as_mechanism(many)
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_adaptive_and_event_driven_runs_of_a_scene(dim):
+    """A ball bounces with friction: errors of the adaptive rule follow rtol; records are those of the bodies."""
+    scene = ss.Scene(dim=dim)
+    scene.add_static(ss.HalfPlane((0, 1)) if dim == 2 else ss.HalfSpace((0, 0, 1)), friction=0.3, restitution=0.6)
+    shape, side = ss.Circle(0.1) if dim == 2 else ss.Sphere(0.1), (0.5,) * (dim - 2)
+    ball = scene.add_body(shape, mass=1.0, position=(*(0.0,) * (dim - 1), 0.15), velocity=(1, *side, 0))
+    judged = scene.simulate(dt=0.05, t_end=0.35, stepper=ss.EventDriven(rtol=1e-9))
+    assert judged.coordinate_names == scene.coordinate_names and judged.velocity_names == scene.velocity_names
+    assert judged.events().of_kind("impact").time[0] == pytest.approx(np.sqrt(0.1 / 9.81), rel=1e-9)
+    for rtol in (1e-3, 1e-5):
+        run = scene.simulate(dt=0.05, t_end=0.35, stepper=ss.Adaptive(rtol=rtol))
+        assert run.complete and np.abs(run.u - judged.u).max() < 20 * rtol
+        assert ball.path(run)[-1] == pytest.approx(ball.path(judged)[-1], abs=20 * rtol)
+    fixed = scene.simulate(dt=1e-4, t_end=0.35, every=500)
+    assert fixed.u[-1] == pytest.approx(judged.u[-1], abs=5e-3)
+    for refused, words in (({"cone": 8}, "cone of a scene by"), ({"contacts": True}, "no contacts=True")):
+        with pytest.raises(ValueError, match=words):
+            scene.simulate(dt=0.05, t_end=0.4, stepper="adaptive", **refused)

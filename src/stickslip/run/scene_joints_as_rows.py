@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stickslip.analysis.scene_symbols import Symbols, Vector, vector
 from stickslip.mechanisms.elements import Constraint, Contact, Stop
 from stickslip.mechanisms.system import FRICTION
+from stickslip.run.scene_symbols import Symbols, Vector, vector
 from stickslip.scenes.joints import WITH_AXIS, Joint
 from stickslip.scenes.scene import Scene
 from stickslip.scenes.shapes import rotation_matrix, turn_from_z
