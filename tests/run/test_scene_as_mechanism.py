@@ -7,7 +7,7 @@ import pytest
 
 import stickslip as ss
 from stickslip.analysis.convergence import converge
-from stickslip.run.scene_as_mechanism import scene_view
+from stickslip.run.scene_as_mechanism import seen_as_scene
 from stickslip.scenario import SceneScenario
 
 G = 9.81
@@ -53,7 +53,7 @@ def test_ball_begins_to_roll_when_it_should(dim):
     share = 3.0 if dim == 2 else 3.5
     (event,) = [time for time, kind in zip(run.events().time, run.events().kind, strict=True) if kind == "sticks"]
     assert event == pytest.approx(v / (share * 0.3 * G), rel=1e-8)
-    _, u = scene_view(scene)(run.q, run.u)
+    _, u = seen_as_scene(scene, run.q, run.u)
     assert u[-1, 0] == pytest.approx(v * (1.0 - 1.0 / share), rel=1e-8)
     assert u[-1, 2 if dim == 2 else 4] == pytest.approx((-1.0 if dim == 2 else 1.0) * u[-1, 0] / 0.1, rel=1e-8)
 

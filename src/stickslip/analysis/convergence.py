@@ -25,8 +25,7 @@ from stickslip.checks import Array, renamed, unknown_name
 from stickslip.events.event_driven import EventDriven
 from stickslip.mechanisms.steppers.adaptive import Adaptive
 from stickslip.run.options import STEPPERS
-from stickslip.run.scene_as_mechanism import as_mechanism, scene_view
-from stickslip.scenario import Scenario, SceneScenario, require_scenario
+from stickslip.scenario import Scenario, require_scenario
 from stickslip.trajectory import Trajectory
 
 NORMS = ("q_sup", "u_L1", "u_graph")
@@ -99,8 +98,8 @@ class JudgedMotion:
     def run(
         cls, scenario: Scenario, stepper: EventDriven, t_end: float, n: int, view: View | None = None
     ) -> JudgedMotion:
-        """Integrate to t_end, with n + 1 equidistant states; view: what coordinates and velocities are compared."""
-        seen = view or (lambda q, u: (q, u))
+        """Integrate to t_end, with n + 1 equidistant states; view: as what states are compared with others."""
+        seen = view or scenario.seen
         grid = np.linspace(0.0, t_end, n + 1)
         q, u = (np.empty((n + 1, scenario.system.n_dof)) for _ in range(2))
         graph_t, graph_u, seconds, filled = [], [], 0.0, 0
@@ -193,7 +192,7 @@ def converge(
     ValueError : unknown stepper, dt or t_end that make no run
     MotionError : the judge itself found no way on
     """
-    if not isinstance(scenario, SceneScenario):
+    if not isinstance(scenario, Scenario):
         require_scenario(scenario, "converge")
     known = tuple(STEPPERS) if scenario.steppers is None else (*scenario.steppers, EventDriven.name)
     chosen = known if steppers is None else tuple(steppers)
@@ -214,14 +213,11 @@ def _measured(
     tell: Callable[[str], None],
 ) -> Convergence:  # fmt: skip
     """Errors of the chosen steppers with n, 2 n, ..., n 2^halvings steps until `end`."""
-    judge, view = EventDriven(rtol=rtol), None
-    moving = scenario
-    if isinstance(scenario, SceneScenario):
-        moving, view = as_mechanism(scenario), scene_view(scenario.scene)
-    system = moving.system
+    judge, moving, view = EventDriven(rtol=rtol), scenario.as_mechanism(), scenario.seen
+    system, own = moving.system, moving is scenario
     q, _, p = system.check(moving.q0, moving.u0, moving.params)
     moving = replace(moving, q0=judge.onto_contacts(system, q, 0.0, p))
-    scenario = scenario if isinstance(scenario, SceneScenario) else moving
+    scenario = moving if own else scenario
     tell("the judge")
     motion = JudgedMotion.run(moving, judge, end, 2 * n * 2**halvings, view)
 

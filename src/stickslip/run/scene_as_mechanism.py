@@ -9,7 +9,6 @@ boxes) there is no such function, and the scene is refused.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -42,7 +41,7 @@ def as_mechanism(what: Scene | SceneScenario) -> Scenario:
     ValueError : more than 12 bodies that move, driven bodies, motors with gains and a largest effort, functions as
         forces, curves or patches as laws, pairs of shapes whose features change.
     """
-    scene = what.scene if isinstance(what, SceneScenario) else what
+    scene: Scene = getattr(what, "scene", what)
     moving = _require_simple(scene)
     symbols = {body.number: of_moving(body) if body.kind == "moving" else of_static(body) for body in scene.bodies}
     kinetic: Any = sum(kinetic_energy(body, symbols[body.number]) for body in moving)
@@ -60,29 +59,26 @@ def as_mechanism(what: Scene | SceneScenario) -> Scenario:
         constraints=rows.constraints, name=_name(scene),
     )  # fmt: skip
     start = [_start(body) for body in moving]
-    dt, t_end = (what.dt, what.t_end) if isinstance(what, SceneScenario) else (1e-3, 1.0)
-    title = what.title if isinstance(what, SceneScenario) else scene.name
+    given: Any = what  # a scenario has times and a title
+    dt, t_end = getattr(given, "dt", 1e-3), getattr(given, "t_end", 1.0)
+    title = getattr(given, "title", scene.name)
     return Scenario(
         system, np.concatenate([q for q, _ in start]), np.concatenate([u for _, u in start]), dt, t_end, title,
         "a scene as a mechanism",
     )  # fmt: skip
 
 
-def scene_view(scene: Scene) -> Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+def seen_as_scene(scene: Scene, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Coordinates and velocities (n, f) of the mechanism of a scene, as the trajectories of the scene have them."""
-    count = sum(body.kind == "moving" for body in scene.bodies)
-
-    def view(q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        if scene.dim == 2:
-            return q, u
+    if scene.dim == 3:
+        count = sum(body.kind == "moving" for body in scene.bodies)
         x, v = q.reshape(-1, count, 7), u.reshape(-1, count, 7)
         turn, rate = x[..., 3:], v[..., 3:]
         w = 2.0 * (
             turn[..., :1] * rate[..., 1:] - rate[..., :1] * turn[..., 1:] - np.cross(rate[..., 1:], turn[..., 1:])
         )
-        return q, np.concatenate([v[..., :3], w], axis=-1).reshape(len(q), -1)
-
-    return view
+        u = np.concatenate([v[..., :3], w], axis=-1).reshape(len(q), -1)
+    return q, u
 
 
 def _name(scene: Scene) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from stickslip.events.event_driven import EventDriven
 from stickslip.mechanisms.steppers.adaptive import Adaptive
 from stickslip.request import Checks, Records, grouped
-from stickslip.run.scene_as_mechanism import as_mechanism, scene_view
+from stickslip.run.scene_as_mechanism import as_mechanism, seen_as_scene
 from stickslip.run.simulate import simulate
 from stickslip.scenes.scene import Scene
 from stickslip.trajectory import Trajectory
@@ -41,7 +41,7 @@ def simulate_by_mechanism(
         moving.system, moving.q0, moving.u0, dt=dt, t_end=t_end, stepper=method, law=law, t0=t0, progress=progress,
         records=kept, checks=checked,
     )  # fmt: skip
-    q, u = scene_view(scene)(run.q, run.u)
+    q, u = seen_as_scene(scene, run.q, run.u)
     return replace(
         run, q=q, u=u, coordinate_names=scene.coordinate_names, velocity_names=scene.velocity_names,
         system_name=scene.name, units={**run.units, **scene.units},
