@@ -11,6 +11,7 @@ import typer
 from stickslip import cli
 from stickslip.cli import pages
 from stickslip.cli.options import Dt, grouped
+from stickslip.io.models import layout_parts
 from stickslip.laws import NAMED_LAWS
 from stickslip.run.options import STEPPERS
 

@@ -15,6 +15,7 @@ IMPACT_LAWS = ("newton", "poisson", "poisson-integrated", "stronge", "stronge-lu
 
 
 def head(kind: str) -> dict[str, Key]:
+    """Keys at the top of a model file of a kind, such as "scene"."""
     return {
         "stickslip": Key(Number(whole=True), f"version of the format, {FORMAT}", required=True),
         "name": Key(TEXT, f"name of the {kind}, for messages and files", required=True),
