@@ -19,7 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.circuits.network import Network
-from stickslip.lcp.solve import solve_lcp, solve_mlcp
+from stickslip.lcp.mixed import solve_mlcp
+from stickslip.lcp.solve import solve_lcp
 
 CHOICE, LOCKED, FREE = 0, 1, 2
 """States of a row: a diode decides by itself; an open switch carries no current; a closed one no voltage."""
