@@ -12,17 +12,11 @@ from stickslip._version import __version__
 from stickslip.checks import real_number, shown, truth
 from stickslip.circuits.book import Book
 from stickslip.circuits.circuit import Circuit, StateProbe
-from stickslip.circuits.march import March, Stopped
+from stickslip.circuits.march import March
 from stickslip.circuits.network import Element, Network
+from stickslip.circuits.present import Stopped
 from stickslip.circuits.problem import CHOICE
-from stickslip.circuits.run import (
-    EVENT_COLUMNS,
-    JUMP_COLUMNS,
-    CircuitCertificate,
-    CircuitEnergies,
-    CircuitRun,
-    Table,
-)
+from stickslip.circuits.run import EVENT_COLUMNS, JUMP_COLUMNS, CircuitCertificate, CircuitEnergies, CircuitRun, Table
 from stickslip.cost import require_memory
 from stickslip.interrupts import opened, uninterrupted
 from stickslip.lcp.problems import checked_count, checked_tolerance
