@@ -18,26 +18,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip import codes
 from stickslip.checks import Array, counted, finite, real_array, require_unique, unknown_name
-from stickslip.codes import BEHIND
 from stickslip.contact.sections import CrossSection
 from stickslip.laws.friction import FrictionLaw
 from stickslip.mechanisms.by_differences import DRIFT_BY_DIFFERENCES, JACOBIAN_BY_DIFFERENCES, SIZES_OF_COORDINATES
 from stickslip.mechanisms.plain_functions import PlainFunctions
 
-CONTACT = 0
+CONTACT = codes.CONTACT
 """Unilateral contact: active when g_N <= 0; tangential part optional."""
-CLUTCH = 1
+CLUTCH = codes.CLUTCH
 """Upr on velocity level (sprag clutch): the normal row is always active, its gap reads 0."""
-FRICTION = 2
+FRICTION = codes.FRICTION
 """Dry friction joint with a load-independent bound: only a tangential row, always active."""
-SPRING = 3
+SPRING = codes.SPRING
 """Sgn on displacement level (prestressed spring): -lambda_T in threshold * Sgn(x), x in the gap slot."""
-TANGENT = 4
+TANGENT = codes.TANGENT
 """Second tangent of the contact one row before, which is then one in space: active when that contact is."""
-CONSTRAINT = 5
+CONSTRAINT = codes.CONSTRAINT
 """Equation g(q, t) = 0 that always holds, g in the gap slot: gamma_T = dg/dt = 0, with lambda_T of either sign."""
-NONHOLONOMIC = 6
+NONHOLONOMIC = codes.NONHOLONOMIC
 """Equation of the velocities that always holds, gamma_T = 0, such as rolling: a constraint whose gap reads 0."""
 
 KIND_NAMES = ("contact", "clutch", "friction", "spring", "tangent", "constraint", "velocity constraint")
@@ -399,7 +399,7 @@ class System:
         """
         g = self.gap(q, t, p)
         if any(self.gated):
-            g[np.array(self.gated) & (g < -BEHIND) & (self.gates(q, t, p) <= 0.0)] = math.inf
+            g[np.array(self.gated) & (g < -codes.BEHIND) & (self.gates(q, t, p) <= 0.0)] = math.inf
         return g
 
     def gap_sizes(self, q: ArrayLike, t: float = 0.0, p: Array | None = None) -> Array:

@@ -146,17 +146,6 @@ _LINES: tuple[dict[str, Any], ...] = (
 )
 
 
-def verdicts(angles: np.ndarray, frictions: np.ndarray, spin: float = 0.0) -> np.ndarray:
-    """Verdict of `painleve` on the rod that slides to the left: index into VERDICTS, shape (frictions, angles)."""
-    found = np.empty((len(frictions), len(angles)), dtype=int)
-    for j, angle in enumerate(angles):
-        rod = library.painleve_rod(angle=float(angle), spin=spin)
-        for i, mu in enumerate(frictions):
-            verdict = painleve(rod.system, rod.q0, rod.u0, params={"friction": float(mu)}).verdict
-            found[i, j] = VERDICTS.index(verdict)
-    return found
-
-
 def paradox(angle: float, friction: float) -> bool:
     """Whether the rod that slides to the left at this angle [rad] has no acceleration."""
     rod = library.painleve_rod(angle=angle)
