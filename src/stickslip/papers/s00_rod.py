@@ -27,7 +27,6 @@ from stickslip.trajectory import Trajectory
 ANGLE = 0.38  # of the ramp [rad]: tan = 0.3994
 FRICTIONS = (0.2, 0.39, 0.5, 0.8)
 FALL = {"friction": 2.0, "angle": 0.8, "height": 1.0, "spin": 4.0}  # Fig. 2.4: ours, the paper gives none
-VERDICTS = ("unique", "none", "several")
 _SHADES = ("#EEF3F7", "#F0B48A")
 
 
