@@ -484,6 +484,6 @@ class VariedMotion(LinearisedMotion):
 
 
 def change_of(before: Mode, after: Mode, event: Event) -> int | None:
-    """What an event did to the first contact of its slots; None where nothing changed, or for kinks."""
+    """Change of an event's first contact, a number of `EVENT_KINDS`; None for kinks, and where nothing changed."""
     k = event.slots[0][0]
     return None if k >= len(before.closed) else change(before, after, k)

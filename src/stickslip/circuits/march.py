@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from stickslip.circuits.book import Steps
 from stickslip.circuits.network import THYRISTOR
-from stickslip.circuits.present import FIRST_BLOCK, INSTANT, JUMP, Past, Present, Stopped
+from stickslip.circuits.present import FIRST_BLOCK, INSTANT, JUMP, Past, PresentCircuit, Stopped
 from stickslip.circuits.problem import CHOICE, FREE, LOCKED, Answer
+from stickslip.circuits.records import Steps
 from stickslip.circuits.signals import CLOSENESS
 from stickslip.interrupts import opened
 
@@ -29,7 +29,7 @@ _CHANGED_IN_PLACE = ("status", "_before")
 """What a march changes in its place; all else of its state is replaced."""
 
 
-class March(Present):
+class March(PresentCircuit):
     """The march of a run: what changes its present state, step by step and event by event."""
 
     # An instant: what jumps, and what is consistent after it

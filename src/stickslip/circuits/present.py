@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stickslip.circuits.book import Book, Steps
 from stickslip.circuits.network import SWITCH, THYRISTOR
-from stickslip.circuits.problem import CHOICE, FREE, LOCKED, Answer, StepProblem
+from stickslip.circuits.problem import CHOICE, FREE, LOCKED, Answer, CircuitProblem
+from stickslip.circuits.records import CircuitRecords, Steps
 from stickslip.circuits.signals import CLOSENESS
 
 INSTANT = 1e-4
@@ -24,7 +24,7 @@ _KEPT = 64
 
 
 class Past(NamedTuple):
-    """What a step left behind: its length and rule, currents and blocking voltages of the rows."""
+    """A step of the past: its length and rule, currents and blocking voltages of the rows."""
 
     h: float
     theta: float
@@ -36,12 +36,12 @@ class Stopped(Exception):
     """A step without a solution; the words say where and why."""
 
 
-class Present:
+class PresentCircuit:
     """State of a run and the problems of steps that begin in it."""
 
     def __init__(
-        self, book: Book, probe: Callable[..., Any], *, dt: float, theta: float | None, tol: float, locate: bool,
-        every: int,
+        self, book: CircuitRecords, probe: Callable[..., Any], *, dt: float, theta: float | None, tol: float,
+        locate: bool, every: int,
     ) -> None:  # fmt: skip
         net = book.net
         self.net, self.dt, self.theta, self.tol, self.locate = net, dt, theta, tol, locate
@@ -57,7 +57,7 @@ class Present:
         self.status = np.full(rows, CHOICE, dtype=np.int8)
         self._rows = [net.branches[b] for b in net.row_branches]
         self._held = net.held
-        self._problems: dict[tuple[float, float, bytes], StepProblem] = {}
+        self._problems: dict[tuple[float, float, bytes], CircuitProblem] = {}
         self._before: list[Past] = []
         self._rules: dict[bytes, float] = {}
         self._mode_is_new, self._cuts = False, 0
@@ -159,14 +159,14 @@ class Present:
             self._rules[key] = 0.5 if self.net.charges_slowly(~mode) else 1.0
         return self._rules[key]
 
-    def problem(self, h: float, theta: float) -> StepProblem:
+    def problem(self, h: float, theta: float) -> CircuitProblem:
         """The problem of a step of length h with the switches as they are, made once."""
         key = (h, theta, self.status.tobytes())
         if key not in self._problems:
             if len(self._problems) > _KEPT:
                 usual = (self.dt, INSTANT * self.dt, 0.5 * INSTANT * self.dt)
                 self._problems = {k: p for k, p in self._problems.items() if k[0] in usual}
-            self._problems[key] = StepProblem(self.net, h, theta, self.status)
+            self._problems[key] = CircuitProblem(self.net, h, theta, self.status)
         return self._problems[key]
 
     def _solve(
@@ -189,7 +189,7 @@ class Present:
         )  # fmt: skip
         return answer, steps
 
-    def _reason(self, p: StepProblem, f: np.ndarray, answer: Answer, t: float) -> str:
+    def _reason(self, p: CircuitProblem, f: np.ndarray, answer: Answer, t: float) -> str:
         names = self.net.branches
         ring = p.short_circuit(f)
         if ring:

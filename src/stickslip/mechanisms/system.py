@@ -570,8 +570,8 @@ def require_system(value: Any) -> None:
     """Raise ValueError unless the argument `system` is one."""
     if not isinstance(value, System):
         hint = "; give its .system" if isinstance(getattr(value, "system", None), System) else ""
-        if type(value).__name__ == "Scene":
-            hint = "; a scene runs by its own .simulate"
+        if not hint and callable(getattr(value, "simulate", None)):
+            hint = "; it runs by its own .simulate"
         raise ValueError(f"system must be a System such as LagrangianSystem, got {type(value).__name__}{hint}.")
 
 
