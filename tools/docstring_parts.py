@@ -46,7 +46,8 @@ def parts_of(docstring: str) -> list[Part]:
             if last.kind != heading or last.text:
                 last = Part(heading)
                 parts.append(last)
-            last.entries.append((entry[1], [entry[2]]))
+            is_type = below.startswith("    ") and below.strip()[:1].isupper() and len(entry[2]) < 30
+            last.entries.append((entry[1], [] if is_type else [entry[2]]))  # numpydoc's way: the type alone, then words
         elif last.entries and (line.startswith(" ") or not line.strip()):
             last.entries[-1][1].append(line.strip())
         elif last.entries:
