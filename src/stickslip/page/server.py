@@ -4,6 +4,7 @@
     GET  /api/library   what can be chosen
     GET  /api/system?NAME   sliders of an entry
     POST /api/run       a run, as the page shows it
+    POST /api/grab      the start that follows when a body is grabbed and moved
     POST /api/export    a run as a page that works from disk
 
 A request must be addressed to this server's own name, so that no other site can be made to point here.  A request with
@@ -182,7 +183,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         raise Refused(HTTPStatus.NOT_FOUND, "there is no such page here.")
 
     def _post(self) -> tuple[bytes, str]:
-        kinds = {"/api/run": "application/json", "/api/export": "text/html; charset=utf-8"}
+        kinds = {
+            "/api/run": "application/json",
+            "/api/grab": "application/json",
+            "/api/export": "text/html; charset=utf-8",
+        }
         body = self._body()
         if self.path not in kinds:
             raise Refused(HTTPStatus.NOT_FOUND, "there is no such page here.")

@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from stickslip import library
 from stickslip.checks import did_you_mean, unknown_name
 from stickslip.io.load import load
@@ -21,13 +23,14 @@ from stickslip.jit import making
 from stickslip.page.controls import PAGE_RECORDS, PAGE_STEPS, controls, numbers, require_sizes, with_values
 from stickslip.page.document import standalone
 from stickslip.page.entries import Entry, LibraryEntry, ModelEntry, entry_names, scenario_of
+from stickslip.page.grabbing import Grab, grabbed_start
 from stickslip.page.payload import payload
 from stickslip.trajectory import Trajectory
 
 MOST_STEPS = PAGE_STEPS
 MOST_SECONDS = 15.0
 """Of a simulation, its compilation aside; what was computed until then is shown."""
-_FIELDS = ("system", "set", "start", "dt", "t_end", "stepper")
+_FIELDS = ("system", "set", "start", "dt", "t_end", "stepper", "grab")
 LIBRARY, MODEL, SAVED = "library", "model", "saved"
 """Kinds of what can be chosen."""
 
@@ -98,9 +101,11 @@ class Service:
         return name
 
     def answer(self, path: str, request: Any, gone: Callable[[], bool] = _present) -> bytes:
-        """What is sent back for a request to `/api/system`, `/api/run` or `/api/export`."""
+        """What is sent back for a request to `/api/system`, `/api/run`, `/api/grab` or `/api/export`."""
         if path == "/api/system":
             return as_json(self.describe(request["system"]))
+        if path == "/api/grab":
+            return as_json(self.grabbed(request, gone))
         return self.export(request, gone) if path == "/api/export" else as_json(self.run(request, gone))
 
     def run(self, request: Any, gone: Callable[[], bool] = _present) -> dict[str, Any]:
@@ -120,6 +125,23 @@ class Service:
         }
         return found
 
+    def grabbed(self, request: Any, gone: Callable[[], bool] = _present) -> dict[str, Any]:
+        """The start that follows when a body is grabbed at the end of this run and moved, see `grabbed_start`.
+
+        The run is computed as far as the hand waited: `t_end` of the request.  A scene is grabbed at its start.
+        """
+        name, options = _checked(request)
+        grab = Grab.from_request(options.pop("grab", None))
+        if name in self.files:
+            raise ValueError("a saved run cannot be grabbed: it is not simulated again.")
+        scenario = scenario_for(self._entry(name), options)
+        if scenario.kind != "mechanism" or options.get("t_end") == 0.0:
+            q, u, t = getattr(scenario, "q0", np.zeros(0)), getattr(scenario, "u0", np.zeros(0)), 0.0
+        else:
+            trajectory, scenario, _ = self._computed(options, gone)
+            q, u, t = trajectory.q[-1], trajectory.u[-1], float(trajectory.t[-1])
+        return {"start": grabbed_start(scenario, grab, q, u, t)}
+
     def export(self, request: Any, gone: Callable[[], bool] = _present) -> bytes:
         """A run as a page of its own."""
         trajectory, scenario, _ = self._computed(request, gone)
@@ -136,6 +158,8 @@ class Service:
     def _computed(self, request: Any, gone: Callable[[], bool]) -> tuple[Trajectory, Any, list[str]]:
         """The trajectory, its scenario, and the warnings of the run."""
         name, options = _checked(request)
+        if "grab" in options:
+            raise ValueError("grab is a field of requests to /api/grab alone.")
         if name in self.files:
             trajectory = load(self.files[name])
             return trajectory, scenario_of(trajectory), []

@@ -363,14 +363,19 @@ async function exportPage() {
 function bindStage() {
   const box = document.querySelector(".stage-wrap");
   let from = null;
-  box.addEventListener("pointerdown", (event) => { if (event.target.id === "stage") { from = [event.clientX, event.clientY]; box.setPointerCapture(event.pointerId); } });
+  box.addEventListener("pointerdown", (event) => {
+    if (event.target.id !== "stage") return;
+    box.setPointerCapture(event.pointerId);
+    if (!take(event)) from = [event.clientX, event.clientY];
+  });
   box.addEventListener("pointermove", (event) => {
-    if (!from) return;
+    if (hand.held) { carry(event); return; }
+    if (!from) { hover(event); return; }
     app.stage?.drag(event.clientX - from[0], event.clientY - from[1]);
     from = [event.clientX, event.clientY];
     app.dirty = true;
   });
-  for (const end of ["pointerup", "pointercancel"]) box.addEventListener(end, () => { from = null; });
+  for (const end of ["pointerup", "pointercancel"]) box.addEventListener(end, () => { from = null; letGo(); });
   box.addEventListener("wheel", (event) => {
     if (!event.ctrlKey && !event.metaKey) return;
     event.preventDefault();

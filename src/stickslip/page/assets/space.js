@@ -41,6 +41,25 @@ class SpaceView {
     });
   }
 
+  /** The moving body at a point of the canvas, the nearest of those that are there, and the way of a hand across the view. */
+  pick(run, t, px, py) {
+    const width = this.canvas.clientWidth, height = this.canvas.clientHeight, view = this.look(run, t, width, height);
+    const places = this.placements(run, t), slope = Math.tan(ANGLE / 2);
+    let found = null;
+    run.motion.bodies.forEach((body, number) => {
+      if (body.channel < 0 || !places[number]) return;
+      const centre = [places[number][12], places[number][13], places[number][14]], [a, b, , w] = transformed(view.matrix, centre);
+      if (w <= 0) return;
+      const x = width * (0.5 + (0.5 * a) / w), y = height * (0.5 - (0.5 * b) / w), radius = (bodyRadius(body) * height) / (2 * slope * w);
+      if (Math.hypot(px - x, py - y) <= Math.max(radius, 8) && !(found?.w < w)) found = {w, body};
+    });
+    if (!found) return null;
+    const back = normalised(sub(view.eye, view.target)), right = normalised(cross([0, 0, 1], back)), up = cross(back, right);
+    const metres = (2 * slope * found.w) / height; // per pixel, at the depth of the body
+    const world = (x, y) => right.map((r, k) => metres * ((x - px) * r - (y - py) * up[k]));
+    return {body: found.body.name, point: [0, 0], scene: true, world, target: (to) => to};
+  }
+
   colour(run, body, number, t, options) {
     const base = body.style === "static" ? theme.get("ground") : body.style === "driven" ? theme.get("wood") : shade(number);
     const state = body.channel >= 0 && run.contacts[body.channel] ? stateAt(run, body.channel, t, HELD * options.speed) : 0;
@@ -190,6 +209,15 @@ class ProjectedStage extends SpaceView {
     context.fill();
     context.stroke();
   }
+}
+
+/** Radius of a body about its centre, a little less so that gaps between corners count as gaps. */
+function bodyRadius(body) {
+  return body.radius ??= 0.85 * Math.max(...body.solids.filter((solid) => solid.kind !== "plane").flatMap((solid) => {
+    const mesh = triangles(solid, 6).points, own = solid.own ??= framed(solid), sizes = [];
+    for (let i = 0; i < mesh.length; i += 3) sizes.push(Math.hypot(...transformed(own, mesh.slice(i, i + 3)).slice(0, 3)));
+    return Math.max(...sizes);
+  }));
 }
 
 /** From the middle of a box to its corners. */
