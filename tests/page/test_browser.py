@@ -620,3 +620,18 @@ def test_a_body_of_a_scene_is_thrown(tab, server):
     tab.page.mouse.up()
     tab.until(f"stickslip.answers > {answers} && !stickslip.inFlight && stickslip.playing")
     assert "Let go at" in tab.text("#status") and "start.cube.vz=" in tab.page.url
+
+
+def test_a_system_is_chosen_from_pictures(tab, server):
+    tab.open(server.url + SHORT)
+    tab.page.keyboard.press("p")
+    tab.until("!!stickslip.glances", 60)
+    cards = tab.page.locator(".card-choice")
+    assert cards.count() == len([*library.names(), *library.scene_names()])
+    script = (
+        "document.querySelector('[data-name=brick_on_ramp] canvas').getContext('2d').getImageData(0, 0, 400, 200).data"
+    )
+    tab.until(f"new Set({script}).size > 3")  # it is drawn
+    tab.page.click("[data-name=brick_on_ramp]")
+    tab.until("stickslip.run.system === 'brick_on_ramp' && !stickslip.inFlight", 60)
+    assert not tab.page.evaluate("document.getElementById('picker').open")

@@ -2,6 +2,7 @@
 
     GET  /              the page
     GET  /api/library   what can be chosen
+    GET  /api/glances   pictures of everything that can be chosen, at its start
     GET  /api/system?NAME   sliders of an entry
     POST /api/run       a run, as the page shows it
     POST /api/grab      the start that follows when a body is grabbed and moved
@@ -28,6 +29,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
+from stickslip import library
 from stickslip.page.document import page
 from stickslip.page.process import readable
 from stickslip.page.service import Service, as_json
@@ -178,6 +180,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return page().encode(), "text/html; charset=utf-8"
         if path == "/api/library":
             return _json(self.server.service.catalogue())
+        if path == "/api/glances":
+            return self._computed(path, {"system": library.names()[0]}), "application/json"
         if path == "/api/system":
             return self._computed(path, {"system": urllib.parse.unquote(query)[:200]}), "application/json"
         raise Refused(HTTPStatus.NOT_FOUND, "there is no such page here.")

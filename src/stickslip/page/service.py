@@ -23,6 +23,7 @@ from stickslip.jit import making
 from stickslip.page.controls import PAGE_RECORDS, PAGE_STEPS, controls, numbers, require_sizes, with_values
 from stickslip.page.document import standalone
 from stickslip.page.entries import Entry, LibraryEntry, ModelEntry, entry_names, scenario_of
+from stickslip.page.glances import glances
 from stickslip.page.grabbing import Grab, grabbed_start
 from stickslip.page.payload import payload
 from stickslip.trajectory import Trajectory
@@ -101,7 +102,9 @@ class Service:
         return name
 
     def answer(self, path: str, request: Any, gone: Callable[[], bool] = _present) -> bytes:
-        """What is sent back for a request to `/api/system`, `/api/run`, `/api/grab` or `/api/export`."""
+        """What is sent back for a request to `/api/system`, `/api/glances`, `/api/run`, `/api/grab`, `/api/export`."""
+        if path == "/api/glances":
+            return as_json(glances())
         if path == "/api/system":
             return as_json(self.describe(request["system"]))
         if path == "/api/grab":

@@ -27,9 +27,12 @@ def moving_scene(scenario: SceneScenario, trajectory: Trajectory, rows: np.ndarr
     most = max(2, _MOST_NUMBERS // max(1, width * moving))
     if len(rows) > most:
         rows = rows[np.linspace(0, len(rows) - 1, most).round().astype(int)]
-    q, t = trajectory.q[rows], trajectory.t[rows]
-    picture = _plane(scene, q, t) if scene.dim == 2 else _space(scene, q, t)
-    return {"t": floats(t), "follow": None, "span": None, "turn": [], **picture}
+    return {"follow": None, "span": None, "turn": [], **scene_picture(scene, trajectory.q[rows], trajectory.t[rows])}
+
+
+def scene_picture(scene: Scene, q: np.ndarray, t: np.ndarray) -> dict[str, Any]:
+    """Bodies of a scene in the states q (n, ...) at the times t (n,)."""
+    return {"t": floats(t), **(_plane(scene, q, t) if scene.dim == 2 else _space(scene, q, t))}
 
 
 def _plane(scene: Scene, q: np.ndarray, t: np.ndarray) -> dict[str, Any]:

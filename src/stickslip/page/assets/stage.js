@@ -50,7 +50,7 @@ class PlaneStage {
       else this.shape(shape, values, shape.channel >= 0 ? stateAt(run, shape.channel, t, HELD * options.speed) : 0);
     }
     for (const [k, values] of marks) this.contact(run, k, values, t, options);
-    this.scaleBar();
+    if (!options.bare) this.scaleBar();
   }
 
   /** Bodies of the run that is compared with, faint, at the same instant. */
