@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.on_request import service
 from stickslip.page.entries import LibraryEntry, entry_names
 from stickslip.page.packing import floats
 from stickslip.page.space import scene_picture
@@ -22,23 +23,19 @@ def glances() -> list[dict[str, Any]]:
 
 def glance(name: str, scenario: Any) -> dict[str, Any]:
     """One entry; its picture is None where it has no drawing."""
-    motion: dict[str, Any] | None
-    if isinstance(scenario, SceneScenario):
-        moving = sum(body.column >= 0 for body in scenario.scene.bodies)
-        words, motion = f"{moving} bod{'y' if moving == 1 else 'ies'}", _of_scene(scenario)
-    else:
-        f, contacts = len(scenario.q0), len(scenario.system.contact_names)
-        words = f"{f} coordinate{'' if f == 1 else 's'}, {contacts} contact{'' if contacts == 1 else 's'}"
-        motion = _of_mechanism(scenario)
+    words, motion = service(f"glance at a {scenario.kind}")(scenario)
     return {"name": name, "title": scenario.title, "source": scenario.source, "words": words, "motion": motion}
 
 
-def _of_mechanism(scenario: Scenario) -> dict[str, Any] | None:
+def of_mechanism(scenario: Scenario) -> tuple[str, dict[str, Any] | None]:
+    """Size in words and picture of a mechanism."""
+    f, contacts = len(scenario.q0), len(scenario.system.contact_names)
+    words = f"{f} coordinate{'' if f == 1 else 's'}, {contacts} contact{'' if contacts == 1 else 's'}"
     drawing, q = scenario.drawing, np.tile(scenario.q0, (2, 1))
     if drawing is None:
-        return None
+        return words, None
     shapes = tracks(drawing, q, 0.0 * _INSTANTS, scenario.parameters)
-    return {
+    return words, {
         "kind": "plane",
         "t": floats(_INSTANTS),
         "view": [float(x) for x in drawing.fit(q[:1], np.zeros(1), scenario.parameters)],
@@ -46,8 +43,10 @@ def _of_mechanism(scenario: Scenario) -> dict[str, Any] | None:
     }
 
 
-def _of_scene(scenario: SceneScenario) -> dict[str, Any]:
+def of_scene(scenario: SceneScenario) -> tuple[str, dict[str, Any]]:
+    """Size in words and picture of a scene."""
+    moving = sum(body.column >= 0 for body in scenario.scene.bodies)
     picture = scene_picture(scenario.scene, np.tile(scenario.q0, (2, 1)), _INSTANTS)
     for shape in picture.get("shapes", ()):
         shape["channel"] = -1  # no contact lights up
-    return picture
+    return f"{moving} bod{'y' if moving == 1 else 'ies'}", picture

@@ -14,6 +14,7 @@ import numpy as np
 
 from stickslip.drawing import primitives as draw
 from stickslip.mechanisms.system import CONSTRAINT, CONTACT, System
+from stickslip.on_request import service
 from stickslip.page.controls import numbers
 from stickslip.scenario import Scenario, SceneScenario
 
@@ -55,17 +56,17 @@ class Grab:
         return cls(given["body"], **vectors)
 
 
-def grabbed_start(scenario: Any, grab: Grab, q: Array, u: Array, t: float) -> dict[str, float]:
-    """The start, by name, after a body of a mechanism in the state (q, u) at time t was moved; of a scene at its start.
+def grabbed_start(scenario: Any, grab: Grab, q: Array, t: float) -> dict[str, float]:
+    """The start, by name, after a body of a mechanism with coordinates q at time t was moved; of a scene at its start.
 
     ValueError where the body cannot be grabbed.
     """
-    if isinstance(scenario, SceneScenario):
-        return _of_scene(scenario, grab)
-    return _of_mechanism(scenario, grab, q, u, t)
+    start: dict[str, float] = service(f"grab a body of a {scenario.kind}")(scenario, grab, q, t)
+    return start
 
 
-def _of_scene(scenario: SceneScenario, grab: Grab) -> dict[str, float]:
+def of_scene(scenario: SceneScenario, grab: Grab, q: Array, t: float) -> dict[str, float]:
+    """The start after a body of a scene was moved from its start; q and t are not needed."""
     scene = scenario.scene
     body = next((body for body in scene.bodies if body.name == grab.body and body.column >= 0), None)
     if body is None:
@@ -81,7 +82,8 @@ def _of_scene(scenario: SceneScenario, grab: Grab) -> dict[str, float]:
     return start
 
 
-def _of_mechanism(scenario: Scenario, grab: Grab, q: Array, u: Array, t: float) -> dict[str, float]:
+def of_mechanism(scenario: Scenario, grab: Grab, q: Array, t: float) -> dict[str, float]:
+    """The start after a body of a mechanism was moved, with coordinates q at time t."""
     if scenario.drawing is None:
         raise ValueError("this system has no drawing, so that nothing of it can be grabbed.")
     if not len(grab.point) == len(grab.to) == len(grab.velocity) == 2:

@@ -14,8 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from stickslip import library
 from stickslip.checks import did_you_mean, unknown_name
 from stickslip.io.load import load
@@ -139,11 +137,11 @@ class Service:
             raise ValueError("a saved run cannot be grabbed: it is not simulated again.")
         scenario = scenario_for(self._entry(name), options)
         if scenario.kind != "mechanism" or options.get("t_end") == 0.0:
-            q, u, t = getattr(scenario, "q0", np.zeros(0)), getattr(scenario, "u0", np.zeros(0)), 0.0
+            q, t = scenario.q0, 0.0
         else:
             trajectory, scenario, _ = self._computed(options, gone)
-            q, u, t = trajectory.q[-1], trajectory.u[-1], float(trajectory.t[-1])
-        return {"start": grabbed_start(scenario, grab, q, u, t)}
+            q, t = trajectory.q[-1], float(trajectory.t[-1])
+        return {"start": grabbed_start(scenario, grab, q, t)}
 
     def export(self, request: Any, gone: Callable[[], bool] = _present) -> bytes:
         """A run as a page of its own."""
