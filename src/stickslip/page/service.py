@@ -23,6 +23,7 @@ from stickslip.page.document import standalone
 from stickslip.page.entries import Entry, LibraryEntry, ModelEntry, entry_names, scenario_of
 from stickslip.page.glances import glances
 from stickslip.page.grabbing import Grab, grabbed_start
+from stickslip.page.overlay import MOST_BODIES
 from stickslip.page.payload import payload
 from stickslip.trajectory import Trajectory
 
@@ -248,7 +249,8 @@ def _simulated(
         if left or time.perf_counter() - compiling.seconds - begin > MOST_SECONDS:
             raise KeyboardInterrupt
 
-    trajectory: Trajectory = scenario.simulate(dt=dt, t_end=t_end, every=every, progress=watch, **method)
+    contacts = scenario.contact_options if len(scenario.contact_names) <= MOST_BODIES else {}
+    trajectory: Trajectory = scenario.simulate(dt=dt, t_end=t_end, every=every, progress=watch, **contacts, **method)
     if left:
         raise ClientGone(trajectory.status)
     return trajectory

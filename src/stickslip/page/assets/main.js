@@ -80,7 +80,9 @@ function chooseStage(run, fresh) {
   byId("no-picture").hidden = kind !== "none";
   document.querySelector(".stage-tools").hidden = kind === "none";
   const marked = kind === "plane" && run.motion.shapes.some((shape) => shape.kind === "marker");
-  for (const id of ["arrows", "cones"]) byId(id).parentElement.hidden = !marked;
+  byId("cones").parentElement.hidden = !marked;
+  byId("arrows").parentElement.hidden = !marked && !run.motion?.forces;
+  byId("over").hidden = kind !== "space";
   if (kind === app.stageKind) { if (fresh) app.stage?.fit(); return; }
   const old = byId("stage"), canvas = old.cloneNode(false); // a canvas has one kind of context for its life
   old.replaceWith(canvas);

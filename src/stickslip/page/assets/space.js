@@ -92,6 +92,14 @@ class SolidStage extends SpaceView {
     const places = this.placements(run, t), pieces = this.pieces(run, places, t, options);
     for (const piece of pieces) this.piece(piece, view);
     this.shadows(pieces, view);
+    this.over(run, t, options);
+  }
+
+  /** Joints and forces stand on a canvas of their own in front of this one. */
+  over(run, t, options) {
+    const canvas = byId("over"), {context, width, height} = surface(canvas);
+    context.clearRect(0, 0, width, height);
+    drawOver(context, run, t, options, seenBy(this.look(run, t, width, height), width, height));
   }
 
   /** Every solid with its model matrix and colour. */
@@ -159,10 +167,7 @@ class ProjectedStage extends SpaceView {
     const {context, width, height} = surface(this.canvas), view = this.look(run, t, width, height), faces = [];
     context.clearRect(0, 0, width, height);
     const places = this.placements(run, t);
-    const seen = (x) => {
-      const [a, b, c, w] = transformed(view.matrix, x);
-      return w > 0 ? [width * (0.5 + (0.5 * a) / w), height * (0.5 - (0.5 * b) / w), w] : null;
-    };
+    const seen = seenBy(view, width, height);
     run.motion.bodies.forEach((body, number) => {
       if (!places[number]) return;
       const colour = this.colour(run, body, number, t, options);
@@ -170,6 +175,7 @@ class ProjectedStage extends SpaceView {
     });
     faces.sort((a, b) => b.depth - a.depth);
     for (const face of faces) this.face(context, face);
+    drawOver(context, run, t, options, seen);
   }
 
   faces(solid, model, colour, view, seen, faces) {
@@ -209,6 +215,14 @@ class ProjectedStage extends SpaceView {
     context.fill();
     context.stroke();
   }
+}
+
+/** Where a point of the world is seen on a canvas, with its depth; null behind the eye. */
+function seenBy(view, width, height) {
+  return (x) => {
+    const [a, b, , w] = transformed(view.matrix, x);
+    return w > 0 ? [width * (0.5 + (0.5 * a) / w), height * (0.5 - (0.5 * b) / w), w] : null;
+  };
 }
 
 /** Radius of a body about its centre, a little less so that gaps between corners count as gaps. */

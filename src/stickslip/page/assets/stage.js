@@ -50,6 +50,7 @@ class PlaneStage {
       else this.shape(shape, values, shape.channel >= 0 ? stateAt(run, shape.channel, t, HELD * options.speed) : 0);
     }
     for (const [k, values] of marks) this.contact(run, k, values, t, options);
+    drawOver(context, run, t, options, ([x, y]) => [this.x(x), this.y(y)]);
     if (!options.bare) this.scaleBar();
   }
 
