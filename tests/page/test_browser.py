@@ -425,7 +425,8 @@ def test_everything_has_a_name_and_fits_a_phone(tab, server):
     tab.page.set_viewport_size({"width": 390, "height": 844})
     tab.open(server.url + SHORT)
     nameless = tab.page.evaluate(
-        "[...document.querySelectorAll('button, select, input, canvas:not([aria-hidden=true])')].filter(x => !(x.innerText || x.ariaLabel ||"
+        "[...document.querySelectorAll('button, select, input, canvas:not([aria-hidden=true])')]"
+        ".filter(x => !(x.innerText || x.ariaLabel ||"
         "x.labels?.length || x.closest('label'))).map(x => x.outerHTML)"
     )
     assert nameless == []
