@@ -34,7 +34,8 @@ def contact_row(notation: Notation, contact: Contact, k: int, q: Sequence[Expr],
     zero = [sp.S.Zero] * len(q)
     displacement = sp.S.Zero if contact.gap is None else read(contact.gap, "gap")
     if contact.kind in (CONTACT, SPRING, TANGENT):
-        _require_continuous(notation, displacement, contact)
+        meet = "; use abs, max, min, or a piecewise whose pieces meet"
+        _require_continuous(notation, displacement, f"gap of contact {contact.name!r}", "gaps", meet)
     law = contact.friction_law
     sliding = None if law is None else _sliding_row(notation, contact, k)
     row: dict[str, Any] = {name: _coefficient(notation, contact, k, name) for name in LAWS[1:]}
@@ -79,13 +80,7 @@ def _constraint_row(notation: Notation, contact: Contact) -> dict[str, Any]:
         raise ValueError(f"constraint {contact.name!r}: direction= belongs to a system of functions; give equation=.")
     if contact.gap is not None:
         g = row["g_N"] = notation.read(contact.gap, f"equation of constraint {contact.name!r}", "qtp")
-        values = {notation.real[s]: notation.values[s.name] for s in notation.parameters}
-        jump = find_jump(g, {*q, t}, values)
-        if jump is not None:
-            raise ValueError(
-                f"equation of constraint {contact.name!r} jumps at {jump!s:.80}: it must be continuous in coordinates "
-                "and time."
-            )
+        _require_continuous(notation, g, f"equation of constraint {contact.name!r}", "it", "")
         row |= {"w_T": gradient(g, q), "w_hat_T": shorten(derivative(g, t))}
         what = "equation"
     else:
@@ -131,15 +126,13 @@ def _sliding_row(notation: Notation, contact: Contact, k: int) -> SlidingRow:
     return sliding_row(law, k, read)
 
 
-def _require_continuous(notation: Notation, gap: Expr, contact: Contact) -> None:
+def _require_continuous(notation: Notation, expression: Expr, what: str, whose: str, help: str) -> None:
+    """ValueError where an expression jumps: `what` it is, `whose` rule it breaks, and what may `help`."""
     q, _, t = notation.state
     values = {notation.real[s]: notation.values[s.name] for s in notation.parameters}
-    jump = find_jump(gap, {*q, t}, values)
+    jump = find_jump(expression, {*q, t}, values)
     if jump is not None:
-        raise ValueError(
-            f"gap of contact {contact.name!r} jumps at {jump!s:.80}: gaps must be continuous in coordinates and "
-            "time; use abs, max, min, or a piecewise whose pieces meet."
-        )
+        raise ValueError(f"{what} jumps at {jump!s:.80}: {whose} must be continuous in coordinates and time{help}.")
 
 
 def _require_no_jump(row: Mapping[str, Any], contact: Contact) -> None:
