@@ -57,10 +57,10 @@ from stickslip.scenes.layout import (
 )
 from stickslip.scenes.rotation import rotate, times
 
-# Of the slop: where points of a loaded pair come down to, clear of slop itself, up to which gaps count as closed.  Steps
-# leave 1e-13 m of what they ask for.  If points came down to slop, this would tell whether they are closed, and what is
-# asked back of one of them would contradict the others of a face by 1e-10 m/s: it would choose which three of four
-# points carry the load, and friction follows the load.
+# Of the slop: where points of a loaded pair come down to, clear of slop itself, up to which gaps count as closed.  A
+# step leaves 1e-13 m of what it asks for.  If points came down to slop, this would tell whether they are closed, and
+# what is asked back of one of them would contradict the others of a face by 1e-10 m/s: it would choose which three of
+# four points carry the load, and friction follows the load.
 KEPT = 0.9
 LEFT = 1e-6  # of the speed of a blow: a load that would change velocities by less was none
 
