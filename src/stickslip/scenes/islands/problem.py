@@ -6,11 +6,11 @@ g_M + dt u_N,free <= 0.  It then asks for
     u_N >= -g_M / dt    while g_M > 0: the bodies meet exactly at the next midpoint (midpoints leapfrog),
     u_N >= -eps_N u_N,A where the velocity before closes the contact by itself, g_M + dt u_N,A <= 0: Newton's law,
 
-whichever is larger, and u_N >= 0 where all points of a pair have g_M <= slop.  Of a pair that carried load a point asks
-for something from slop on, and comes down to KEPT of it: rounding that adds up to slop, far from the origin, would else
-be taken back in one step, and hands let go.  Points whose gaps differ by no more than slop from smaller ones of their
-pair count as having these.  (Of each point by itself, the points of two faces would ask for velocities that contradict
-one another by slop / dt, which no solution can meet.)  But it is
+whichever is larger, and u_N >= 0 where all points of a pair have g_M <= slop.  Of a pair that carried load g_M counts
+less slop: rounding that adds up to slop, far from the origin, would else be taken back in one step, and hands let go.
+Points whose gaps differ by no more than slop from smaller ones of their pair count as having these.  (Of each point by
+itself, the points of two faces would ask for velocities that contradict one another by slop / dt, which no solution can
+meet.)  But it is
 u_N >= -eps_N u_N,A where a point is closed and opens by itself, before and without impulses: held at zero while its
 neighbours bounce, it would gain energy.  For floors f, u = u_A + G Lambda and 0 <= u - f perp Lambda >= 0 without
 friction, the kinetic energy changes by Lambda . (u + u_A) / 2.  With one eps and d = f + eps u_A this is
@@ -57,11 +57,11 @@ from stickslip.scenes.layout import (
 )
 from stickslip.scenes.rotation import rotate, times
 
-# Of the slop: where points of a loaded pair come down to, clear of slop itself, up to which gaps count as closed.  A
-# step leaves 1e-13 m of what it asks for.  If points came down to slop, this would tell whether they are closed, and
-# what is asked back of one of them would contradict the others of a face by 1e-10 m/s: it would choose which three of
-# four points carry the load, and friction follows the load.
-KEPT = 0.9
+# Of the slop: points of a loaded pair that stand above others of it come down so far below slop.  A step leaves 1e-13 m
+# of what it asks for.  If points came down to slop, up to which gaps count as closed, this would tell whether they are
+# closed, and what is asked back of one of them would contradict the others of a face by 1e-10 m/s: it would choose
+# which three of four points carry the load, and friction follows the load.
+DEEPER = 0.1
 LEFT = 1e-6  # of the speed of a blow: a load that would change velocities by less was none
 
 
@@ -330,9 +330,10 @@ def take_turn(bodies: Bodies, geoms: Geoms, contacts: Contacts, active: Active, 
 
 
 @kernel
-def above(gap: float, kept: float, slop: float) -> float:
-    """What a gap has to close by [m]; kept: the gap that a pair with load may keep, 0 for others."""
-    return gap - kept if gap > (slop if kept > 0.0 else 0.0) else 0.0
+def above(gap: float, least: float, kept: float) -> float:
+    """What a gap has to close by [m]; least: the smallest of its pair; kept: what a pair with load may keep, else 0."""
+    over = max(gap - kept, 0.0)
+    return over + DEEPER * kept if over > 0.0 and gap - least > kept else over
 
 
 @kernel
@@ -369,7 +370,7 @@ def activate(
         if c == 0 or not same_pair(contacts, c - 1, c):
             begin = c
             least, widest = gaps_of_pair(contacts, c, count)
-            kept = KEPT * options.slop if carries(contacts, c, count) else 0.0
+            kept = options.slop if carries(contacts, c, count) else 0.0
         if not options.predictive and gap > 0.0 and options.scheme == 0:
             continue
         active.contact[n] = c
@@ -410,7 +411,7 @@ def activate(
             u0, v0 = u0 + gap_beyond(vel, geoms, contacts, active, n, -dt), v0 + more
         if options.predictive:
             near = least if gap - least <= slop else lowest_beside(contacts, c, begin, count, slop)
-            floor, reach = (0.0, slop) if widest <= slop else (-above(near, kept, slop) / dt, 0.0)
+            floor, reach = (0.0, slop) if widest <= slop else (-above(near, least, kept) / dt, 0.0)
             active.impact[n] = u0 < 0.0 and near + dt * u0 <= reach
             if active.impact[n]:
                 floor = max(floor, -eps_N * u0)
