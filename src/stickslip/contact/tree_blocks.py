@@ -438,28 +438,61 @@ def join_parent(tree: Tree, plan: Plan, parts: Parts, i: int, first: int, last: 
             add_from_right(B, arm, parts.pair[plan.slot[j, p]])
 
 
+@kernel(inline=True)
+def factor_own(S: np.ndarray, d: int, A: np.ndarray, D: np.ndarray, right: np.ndarray) -> None:
+    """S^T A, and D = S^T A S; d is known to the translator where most bodies have it."""
+    rows_of(S, d, A, right)
+    for a in range(d):
+        for b in range(d):
+            total = 0.0
+            for j in range(6):
+                total += right[6 * a + j] * S[6 * b + j]
+            D[6 * a + b] = total
+
+
+@kernel(inline=True)
+def take_free(A: np.ndarray, D: np.ndarray) -> None:
+    """D = S^T A S of a body that no joint holds: its columns are turns, then shifts."""
+    for a in range(6):
+        for b in range(6):
+            D[6 * a + b] = A[6 * ((a + 3) % 6) + (b + 3) % 6]
+
+
+@kernel(inline=True)
+def factor_body(tree: Tree, parts: Parts, i: int) -> bool:
+    """Factors of D, S^T A_ii and A_ii S D^-1 of body i; False where D is singular."""
+    S, d, A, D, row = tree.S[i], tree.freedom[i], parts.own[i], parts.corner[i], parts.row[i]
+    if d == 1:
+        factor_own(S, 1, A, D, parts.right[i])
+        if not (0.0 < abs(D[0]) < np.inf):
+            return False
+        row[0], D[0] = 0, 1.0 / D[0]
+        left = parts.left[i]
+        for j in range(6):
+            left[j] = along(A, j, S) * D[0]
+        return True
+    if d == 6:
+        take_free(A, D)
+    else:
+        factor_own(S, d, A, D, parts.right[i])
+    if d > 0 and not factor_corner(D, d, row):
+        return False
+    if d > 0 and tree.parent[i] >= 0:
+        columns_of(A, S, d, D, row, parts.left[i])
+    return True
+
+
 @kernel(apart=True)
 def factor_tree(tree: Tree, plan: Plan, parts: Parts) -> bool:
     """Replace the blocks of a matrix by its factors; False where it is singular."""
-    m = plan.order.shape[0]
     T = np.empty(36)
     rights, lefts = parts.rights, parts.lefts
-    for k in range(m):
+    for k in range(plan.order.shape[0]):
         i = plan.order[k]
-        S, d, A, D, row = tree.S[i], tree.freedom[i], parts.own[i], parts.corner[i], parts.row[i]
-        right, left = parts.right[i], parts.left[i]
-        first, last = plan.begins[k], plan.begins[k + 1]
-        rows_of(S, d, A, right)
-        for a in range(d):
-            for b in range(d):
-                total = 0.0
-                for j in range(6):
-                    total += right[6 * a + j] * S[6 * b + j]
-                D[6 * a + b] = total
-        if d > 0 and not factor_corner(D, d, row):
+        if not factor_body(tree, parts, i):
             return False
-        if d > 0 and tree.parent[i] >= 0:
-            columns_of(A, S, d, D, row, left)
+        S, d, D, row = tree.S[i], tree.freedom[i], parts.corner[i], parts.row[i]
+        first, last = plan.begins[k], plan.begins[k + 1]
         for e in range(first, last):
             rows_of(S, d, parts.pair[2 * e], rights[e - first])
             columns_of(parts.pair[2 * e + 1], S, d, D, row, lefts[e - first])
@@ -470,10 +503,13 @@ def factor_tree(tree: Tree, plan: Plan, parts: Parts) -> bool:
                 if g != e:
                     subtract_outer(parts.pair[plan.slot[j, plan.later[g]]], lefts[e - first], rights[g - first], d)
         if tree.parent[i] >= 0:
-            subtract_outer(A, left, right, d)
+            if d == 1:
+                subtract_outer(parts.own[i], parts.left[i], parts.right[i], 1)
+            else:
+                subtract_outer(parts.own[i], parts.left[i], parts.right[i], d)
             for e in range(first, last):
-                subtract_outer(parts.pair[2 * e], left, rights[e - first], d)
-                subtract_outer(parts.pair[2 * e + 1], lefts[e - first], right, d)
+                subtract_outer(parts.pair[2 * e], parts.left[i], rights[e - first], d)
+                subtract_outer(parts.pair[2 * e + 1], lefts[e - first], parts.right[i], d)
             join_parent(tree, plan, parts, i, first, last, T)
         for e in range(first, last):
             u, w = parts.pair[2 * e], parts.pair[2 * e + 1]
@@ -500,41 +536,70 @@ def along(rows: np.ndarray, k: int, f: np.ndarray) -> float:
     )  # fmt: skip
 
 
+@kernel(inline=True)
+def take_rates(tree: Tree, plan: Plan, factors: Parts, wrench: np.ndarray, k: int, d: int) -> None:
+    """What the wrench on the k-th body of the order asks of its joint; the rest goes on to its parent.
+
+    d, its freedom, is known to the translator for 1, which most bodies have, and 6: then S takes turns before shifts.
+    """
+    i = plan.order[k]
+    f, g, p = wrench[i], factors.rates[i], tree.parent[i]
+    for c in range(d):
+        g[c] = f[(c + 3) % 6] if d == 6 else along(tree.S[i], c, f)
+    for e in range(plan.begins[k], plan.begins[k + 1]):
+        subtract_columns(wrench[plan.later[e]], factors.pair[2 * e + 1], g, d)
+    if p >= 0:
+        subtract_columns(f, factors.left[i], g, d)
+        hand_down(f, tree.arm[i], wrench[p])
+
+
+@kernel(inline=True)
+def give_twist(tree: Tree, plan: Plan, factors: Parts, v: np.ndarray, k: int, d: int) -> None:
+    """Twist of the k-th body of the order from those behind it; d as for `take_rates`."""
+    i = plan.order[k]
+    x, g, p, S = v[i], factors.rates[i], tree.parent[i], tree.S[i]
+    if p >= 0:
+        carry(v[p], tree.arm[i], x)
+        for c in range(d):
+            g[c] -= along(factors.right[i], c, x)
+    else:
+        for c in range(6):
+            x[c] = 0.0
+    for e in range(plan.begins[k], plan.begins[k + 1]):
+        for c in range(d):
+            g[c] -= along(factors.pair[2 * e], c, v[plan.later[e]])
+    if d == 1:
+        g[0] *= factors.corner[i, 0]
+    elif d > 1:
+        solve_corner(factors.corner[i], d, factors.row[i], g)
+    for c in range(d):
+        if d == 6:
+            x[(c + 3) % 6] = g[c]
+        else:
+            for b in range(6):
+                x[b] += S[6 * c + b] * g[c]
+
+
 @kernel(apart=True)
 def solve_tree(tree: Tree, plan: Plan, factors: Parts, wrench: np.ndarray, v: np.ndarray) -> None:
     """Twists v = T y with (H + J^T K J) y = T^T wrench; the wrenches (m, 6) are used up."""
     m = plan.order.shape[0]
     for k in range(m):
-        i = plan.order[k]
-        d, f, g, p = tree.freedom[i], wrench[i], factors.rates[i], tree.parent[i]
-        for c in range(d):
-            g[c] = along(tree.S[i], c, f)
-        for e in range(plan.begins[k], plan.begins[k + 1]):
-            j = plan.later[e]
-            subtract_columns(wrench[j], factors.pair[2 * e + 1], g, d)
-        if p >= 0:
-            subtract_columns(f, factors.left[i], g, d)
-            hand_down(f, tree.arm[i], wrench[p])
-    for k in range(m - 1, -1, -1):
-        i = plan.order[k]
-        d, x, g, p, S = tree.freedom[i], v[i], factors.rates[i], tree.parent[i], tree.S[i]
-        for c in range(6):
-            x[c] = 0.0
-        if p >= 0:
-            carry(v[p], tree.arm[i], x)
-            for c in range(d):
-                g[c] -= along(factors.right[i], c, x)
-        for e in range(plan.begins[k], plan.begins[k + 1]):
-            j = plan.later[e]
-            for c in range(d):
-                g[c] -= along(factors.pair[2 * e], c, v[j])
+        d = tree.freedom[plan.order[k]]
         if d == 1:
-            g[0] *= factors.corner[i, 0]
-        elif d > 1:
-            solve_corner(factors.corner[i], d, factors.row[i], g)
-        for c in range(d):
-            for b in range(6):
-                x[b] += S[6 * c + b] * g[c]
+            take_rates(tree, plan, factors, wrench, k, 1)
+        elif d == 6:
+            take_rates(tree, plan, factors, wrench, k, 6)
+        else:
+            take_rates(tree, plan, factors, wrench, k, d)
+    for k in range(m - 1, -1, -1):
+        d = tree.freedom[plan.order[k]]
+        if d == 1:
+            give_twist(tree, plan, factors, v, k, 1)
+        elif d == 6:
+            give_twist(tree, plan, factors, v, k, 6)
+        else:
+            give_twist(tree, plan, factors, v, k, d)
 
 
 @kernel
@@ -658,46 +723,64 @@ def solve_matrix(problem: TreeProblem, plan: Plan, factors: Parts, wrench: np.nd
         solve_tree(problem.tree, plan, factors, wrench, v)
 
 
-@kernel
-def climb(tree: Tree, factors: Parts, i: int, f: np.ndarray, up: np.ndarray) -> float:
-    """What a wrench f on body i costs there, f^T S D^-1 S^T f, and in `up` what is left of it for the parent."""
-    d, g, total = tree.freedom[i], factors.rates[i], 0.0
+@kernel(inline=True)
+def climb_one(tree: Tree, factors: Parts, i: int, d: int, f: np.ndarray) -> float:
+    """What a wrench f on body i costs there, f^T S D^-1 S^T f; f becomes what is left of it for the parent.
+
+    d: the freedom of the body, as for `take_rates`.
+    """
+    g, x, up, total = factors.rates[i], np.empty(d if d == 1 else 6), np.empty(6), 0.0
     for c in range(d):
-        g[c] = along(tree.S[i], c, f)
-        up[c] = g[c]
-    solve_corner(factors.corner[i], d, factors.row[i], up)
+        g[c] = f[(c + 3) % 6] if d == 6 else along(tree.S[i], c, f)
+        x[c] = g[c]
+    if d == 1:
+        x[0] *= factors.corner[i, 0]
+    else:
+        solve_corner(factors.corner[i], d, factors.row[i], x)
     for c in range(d):
-        total += g[c] * up[c]
+        total += g[c] * x[c]
     for c in range(6):
         up[c] = 0.0
     if tree.parent[i] >= 0:
         subtract_columns(f, factors.left[i], g, d)
         hand_down(f, tree.arm[i], up)
+    for c in range(6):
+        f[c] = up[c]
     return total
+
+
+@kernel(inline=True)
+def climb(tree: Tree, factors: Parts, i: int, f: np.ndarray, out: np.ndarray) -> None:
+    """`climb_one` for some wrenches f (k, 6) on body i; what they cost is added to `out` (k,)."""
+    d = tree.freedom[i]
+    for r in range(out.shape[0]):
+        if d == 1:
+            out[r] += climb_one(tree, factors, i, 1, f[r])
+        elif d == 6:
+            out[r] += climb_one(tree, factors, i, 6, f[r])
+        else:
+            out[r] += climb_one(tree, factors, i, d, f[r])
 
 
 @kernel(apart=True)
-def mobility(
-    tree: Tree, place: np.ndarray, factors: Parts, a: int, b: int, f: np.ndarray, g: np.ndarray, t: np.ndarray
-) -> float:
-    """J H^-1 J^T of one row with the wrenches f on body a, g on body b, with the factors of H; t (6,): room.
+def mobilities(
+    tree: Tree, place: np.ndarray, factors: Parts, a: int, b: int, f: np.ndarray, g: np.ndarray, out: np.ndarray
+) -> None:
+    """J H^-1 J^T of rows with the wrenches f (k, 6) on body a, g on body b, with the factors of H, in out (k,).
 
     H = L D L^T along the tree: the sum of what the wrenches meet on the way to the roots.  f and g are used up.
     """
-    total = 0.0
+    for r in range(out.shape[0]):
+        out[r] = 0.0
     while a >= 0 or b >= 0:
         if a == b:
-            for c in range(6):
-                f[c] += g[c]
+            for r in range(out.shape[0]):
+                for c in range(6):
+                    f[r, c] += g[r, c]
             b = -1
         elif b < 0 or (a >= 0 and place[a] < place[b]):
-            total += climb(tree, factors, a, f, t)
+            climb(tree, factors, a, f, out)
             a = tree.parent[a]
-            for c in range(6):
-                f[c] = t[c]
         else:
-            total += climb(tree, factors, b, g, t)
+            climb(tree, factors, b, g, out)
             b = tree.parent[b]
-            for c in range(6):
-                g[c] = t[c]
-    return total
