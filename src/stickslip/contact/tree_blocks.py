@@ -296,6 +296,28 @@ def assemble_tree(
     add_row_blocks(problem.rows, plan, row_K, parts)
 
 
+@kernel(inline=True)
+def eliminate(A: np.ndarray, n: int, k: int, row: np.ndarray) -> bool:
+    """Step k of `factor_corner`; False where there is no pivot."""
+    best, at = abs(A[7 * k]), k
+    for i in range(k + 1, n):
+        if abs(A[6 * i + k]) > best:
+            best, at = abs(A[6 * i + k]), i
+    if not (0.0 < best < np.inf):
+        return False
+    row[k] = at
+    if at != k:
+        for j in range(n):
+            A[6 * k + j], A[6 * at + j] = A[6 * at + j], A[6 * k + j]
+    A[7 * k] = 1.0 / A[7 * k]
+    for i in range(k + 1, n):
+        A[6 * i + k] *= A[7 * k]
+        x = A[6 * i + k]
+        for j in range(k + 1, n):
+            A[6 * i + j] -= x * A[6 * k + j]
+    return True
+
+
 @kernel
 def factor_corner(A: np.ndarray, n: int, row: np.ndarray) -> bool:
     """Replace the first n rows and columns of a 6 x 6 block by L, U and 1 / diagonal of U; row (6,): exchanged with.
@@ -303,23 +325,19 @@ def factor_corner(A: np.ndarray, n: int, row: np.ndarray) -> bool:
     False where they are singular.  An inverse would not do: rows of joints that close loops make A stiff along some
     directions, by 1e10 and more, and A_ji S D^-1 would lose all digits.
     """
+    regular = True
     for k in range(n):
-        best, at = abs(A[7 * k]), k
-        for i in range(k + 1, n):
-            if abs(A[6 * i + k]) > best:
-                best, at = abs(A[6 * i + k]), i
-        if not (0.0 < best < np.inf):
-            return False
-        row[k] = at
-        if at != k:
-            for j in range(n):
-                A[6 * k + j], A[6 * at + j] = A[6 * at + j], A[6 * k + j]
-        A[7 * k] = 1.0 / A[7 * k]
-        for i in range(k + 1, n):
-            A[6 * i + k] *= A[7 * k]
-            for j in range(k + 1, n):
-                A[6 * i + j] -= A[6 * i + k] * A[6 * k + j]
-    return True
+        regular = regular and eliminate(A, n, k, row)
+    return regular
+
+
+@kernel
+def factor_six(A: np.ndarray, row: np.ndarray) -> bool:
+    """`factor_corner` of six rows, its loops of known length."""
+    regular = True
+    for k in (0, 1, 2, 3, 4, 5):
+        regular = regular and eliminate(A, 6, k, row)
+    return regular
 
 
 @kernel
@@ -335,6 +353,26 @@ def solve_corner(A: np.ndarray, n: int, row: np.ndarray, x: np.ndarray) -> None:
         for i in range(k + 1, n):
             x[k] -= A[6 * k + i] * x[i]
         x[k] *= A[7 * k]
+
+
+@kernel(inline=True)
+def solve_six(A: np.ndarray, row: np.ndarray, x: np.ndarray) -> None:
+    """`solve_corner` of six rows, written out: the body that carries a robot is met in every solution."""
+    for k in range(6):
+        at = row[k]
+        x[k], x[at] = x[at], x[k]
+    a, b, c, d, e, f = x[0], x[1], x[2], x[3], x[4], x[5]
+    b = b - A[6] * a
+    c = c - A[12] * a - A[13] * b
+    d = d - A[18] * a - A[19] * b - A[20] * c
+    e = e - A[24] * a - A[25] * b - A[26] * c - A[27] * d
+    f = (f - A[30] * a - A[31] * b - A[32] * c - A[33] * d - A[34] * e) * A[35]
+    e = (e - A[29] * f) * A[28]
+    d = (d - A[22] * e - A[23] * f) * A[21]
+    c = (c - A[15] * d - A[16] * e - A[17] * f) * A[14]
+    b = (b - A[8] * c - A[9] * d - A[10] * e - A[11] * f) * A[7]
+    a = (a - A[1] * b - A[2] * c - A[3] * d - A[4] * e - A[5] * f) * A[0]
+    x[0], x[1], x[2], x[3], x[4], x[5] = a, b, c, d, e, f
 
 
 @kernel
@@ -393,7 +431,7 @@ def subtract_outer(A: np.ndarray, left: np.ndarray, right: np.ndarray, d: int) -
                 A[6 * i + j] -= x * right[s + j]
 
 
-@kernel
+@kernel(inline=True)
 def add_from_left(A: np.ndarray, arm: np.ndarray, B: np.ndarray) -> None:
     """B += X^T A: rows of the child become rows of the parent."""
     for j in range(6):
@@ -406,7 +444,7 @@ def add_from_left(A: np.ndarray, arm: np.ndarray, B: np.ndarray) -> None:
         B[30 + j] += A[30 + j] + arm[0] * y - arm[1] * x
 
 
-@kernel
+@kernel(inline=True)
 def add_from_right(A: np.ndarray, arm: np.ndarray, B: np.ndarray) -> None:
     """B += A X: columns of the child become columns of the parent."""
     for i in range(0, 36, 6):
@@ -473,8 +511,8 @@ def factor_body(tree: Tree, parts: Parts, i: int) -> bool:
         return True
     if d == 6:
         take_free(A, D)
-    else:
-        factor_own(S, d, A, D, parts.right[i])
+        return factor_six(D, row)
+    factor_own(S, d, A, D, parts.right[i])
     if d > 0 and not factor_corner(D, d, row):
         return False
     if d > 0 and tree.parent[i] >= 0:
@@ -482,39 +520,100 @@ def factor_body(tree: Tree, parts: Parts, i: int) -> bool:
     return True
 
 
+@kernel(inline=True)
+def eliminate_body(tree: Tree, plan: Plan, parts: Parts, k: int, d: int) -> None:
+    """Take the k-th body of the order out of the blocks of its neighbours and its own; d as for `take_rates`."""
+    i, first, last = plan.order[k], plan.begins[k], plan.begins[k + 1]
+    S, D, row, right, left = tree.S[i], parts.corner[i], parts.row[i], parts.right[i], parts.left[i]
+    rights, lefts = parts.rights, parts.lefts
+    for e in range(first, last):
+        rows_of(S, d, parts.pair[2 * e], rights[e - first])
+        if d == 1:
+            for j in range(6):
+                lefts[e - first, j] = along(parts.pair[2 * e + 1], j, S) * D[0]
+        else:
+            columns_of(parts.pair[2 * e + 1], S, d, D, row, lefts[e - first])
+    for e in range(first, last):
+        j = plan.later[e]
+        subtract_outer(parts.own[j], lefts[e - first], rights[e - first], d)
+        for g in range(first, last):
+            if g != e:
+                subtract_outer(parts.pair[plan.slot[j, plan.later[g]]], lefts[e - first], rights[g - first], d)
+    if tree.parent[i] >= 0:
+        subtract_outer(parts.own[i], left, right, d)
+        for e in range(first, last):
+            subtract_outer(parts.pair[2 * e], left, rights[e - first], d)
+            subtract_outer(parts.pair[2 * e + 1], lefts[e - first], right, d)
+
+
+@kernel(inline=True)
+def fold_hinge(
+    A: np.ndarray, S: np.ndarray, arm: np.ndarray, D: np.ndarray, right: np.ndarray, left: np.ndarray, B: np.ndarray
+) -> bool:
+    """Take a body with one rate and without neighbours out of its parent's block B; False where D is singular.
+
+    What `factor_body`, `eliminate_body` and `join_parent` do one after the other, in one go: nothing is stored on the
+    way that the compiler would have to load again.
+    """
+    r, m, t, total = np.empty(6), np.empty(36), np.empty(36), 0.0
+    for j in range(6):
+        r[j] = S[0] * A[j] + S[1] * A[6 + j] + S[2] * A[12 + j] + S[3] * A[18 + j] + S[4] * A[24 + j] + S[5] * A[30 + j]
+    for j in range(6):
+        total += r[j] * S[j]
+    if not (0.0 < abs(total) < np.inf):
+        return False
+    inverse = 1.0 / total
+    for i in range(6):
+        x = along(A, i, S) * inverse
+        for j in range(6):
+            t[6 * i + j] = A[6 * i + j] - x * r[j]
+        left[i] = x
+    D[0] = inverse
+    for j in range(6):
+        right[j] = r[j]
+    for i in range(0, 36, 6):
+        x, y, z = t[i], t[i + 1], t[i + 2]
+        m[i], m[i + 1], m[i + 2] = x, y, z
+        m[i + 3] = t[i + 3] + arm[1] * z - arm[2] * y
+        m[i + 4] = t[i + 4] + arm[2] * x - arm[0] * z
+        m[i + 5] = t[i + 5] + arm[0] * y - arm[1] * x
+    for j in range(6):
+        x, y, z = m[j], m[6 + j], m[12 + j]
+        t[j], t[6 + j], t[12 + j] = B[j] + x, B[6 + j] + y, B[12 + j] + z
+        t[18 + j] = B[18 + j] + (m[18 + j] + arm[1] * z - arm[2] * y)
+        t[24 + j] = B[24 + j] + (m[24 + j] + arm[2] * x - arm[0] * z)
+        t[30 + j] = B[30 + j] + (m[30 + j] + arm[0] * y - arm[1] * x)
+    for j in range(36):
+        B[j] = t[j]
+    return True
+
+
 @kernel(apart=True)
 def factor_tree(tree: Tree, plan: Plan, parts: Parts) -> bool:
     """Replace the blocks of a matrix by its factors; False where it is singular."""
     T = np.empty(36)
-    rights, lefts = parts.rights, parts.lefts
     for k in range(plan.order.shape[0]):
-        i = plan.order[k]
+        i, first, last = plan.order[k], plan.begins[k], plan.begins[k + 1]
+        d, p = tree.freedom[i], tree.parent[i]
+        if d == 1 and p >= 0 and first == last:
+            parts.row[i, 0] = 0
+            if not fold_hinge(
+                parts.own[i], tree.S[i], tree.arm[i], parts.corner[i], parts.right[i], parts.left[i], parts.own[p]
+            ):
+                return False
+            continue
         if not factor_body(tree, parts, i):
             return False
-        S, d, D, row = tree.S[i], tree.freedom[i], parts.corner[i], parts.row[i]
-        first, last = plan.begins[k], plan.begins[k + 1]
-        for e in range(first, last):
-            rows_of(S, d, parts.pair[2 * e], rights[e - first])
-            columns_of(parts.pair[2 * e + 1], S, d, D, row, lefts[e - first])
-        for e in range(first, last):
-            j = plan.later[e]
-            subtract_outer(parts.own[j], lefts[e - first], rights[e - first], d)
-            for g in range(first, last):
-                if g != e:
-                    subtract_outer(parts.pair[plan.slot[j, plan.later[g]]], lefts[e - first], rights[g - first], d)
-        if tree.parent[i] >= 0:
-            if d == 1:
-                subtract_outer(parts.own[i], parts.left[i], parts.right[i], 1)
-            else:
-                subtract_outer(parts.own[i], parts.left[i], parts.right[i], d)
-            for e in range(first, last):
-                subtract_outer(parts.pair[2 * e], parts.left[i], rights[e - first], d)
-                subtract_outer(parts.pair[2 * e + 1], lefts[e - first], parts.right[i], d)
+        if d == 1:
+            eliminate_body(tree, plan, parts, k, 1)
+        else:
+            eliminate_body(tree, plan, parts, k, d)
+        if p >= 0:
             join_parent(tree, plan, parts, i, first, last, T)
         for e in range(first, last):
             u, w = parts.pair[2 * e], parts.pair[2 * e + 1]
             for j in range(6 * d):
-                u[j], w[j] = rights[e - first, j], lefts[e - first, j]
+                u[j], w[j] = parts.rights[e - first, j], parts.lefts[e - first, j]
     return True
 
 
@@ -570,6 +669,8 @@ def give_twist(tree: Tree, plan: Plan, factors: Parts, v: np.ndarray, k: int, d:
             g[c] -= along(factors.pair[2 * e], c, v[plan.later[e]])
     if d == 1:
         g[0] *= factors.corner[i, 0]
+    elif d == 6:
+        solve_six(factors.corner[i], factors.row[i], g)
     elif d > 1:
         solve_corner(factors.corner[i], d, factors.row[i], g)
     for c in range(d):
@@ -735,6 +836,8 @@ def climb_one(tree: Tree, factors: Parts, i: int, d: int, f: np.ndarray) -> floa
         x[c] = g[c]
     if d == 1:
         x[0] *= factors.corner[i, 0]
+    elif d == 6:
+        solve_six(factors.corner[i], factors.row[i], x)
     else:
         solve_corner(factors.corner[i], d, factors.row[i], x)
     for c in range(d):
