@@ -48,6 +48,7 @@ from stickslip.contact.sweeps import Sweeps
 from stickslip.contact.wedged import wedged_contacts
 
 SEED = 20050131
+UNKNOWABLE = "the impulses are so large that no better velocities can be told in double precision"
 LEAPS = ProximalPoint(PATIENT, start=1e-3, floor=1e-10, jumps=True)
 
 
@@ -262,6 +263,8 @@ def _hard_island(contacts: Contacts, r: np.ndarray, tol: float, progress: Progre
             return Outcome(island.best.r, island.best.error, island.iterations, note)
     if not island.over and hyperstatic(contacts):
         island.stage(InteriorPoint(on_bodies=True), island.best.r.copy(), effort=progress.share)
+        if not island.over and island.best.error <= contacts.knowable(island.best.r):
+            return Outcome(island.best.r, island.best.error, island.iterations, UNKNOWABLE)
     if not island.over:
         island.stage(InteriorPoint(), island.best.r.copy(), effort=2.0 * progress.share)
     if not island.over:

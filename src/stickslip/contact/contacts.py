@@ -25,7 +25,17 @@ import scipy.sparse.csgraph as graph
 from stickslip.contact.blocks import Coupled, add_product, block_arrays, diagonal_blocks, permute
 from stickslip.contact.effort import SWEEP_BLOCK, analysis_cost, factorisation_cost, sweep_cost
 from stickslip.contact.gauss_seidel import error_of
-from stickslip.contact.residual import KIND, NATURAL_MAP, error_in, plain_gauge
+from stickslip.contact.residual import (
+    KIND,
+    MOST_ROUNDING,
+    NATURAL_MAP,
+    ROUNDINGS,
+    SCALE,
+    error_in,
+    loads,
+    plain_gauge,
+)
+from stickslip.projections import EPS
 
 
 class Bodies(NamedTuple):
@@ -148,6 +158,13 @@ class Contacts:
     def error_at(self, u: np.ndarray, r: np.ndarray) -> float:
         """`error` where u = W r + q is known."""
         return error_in(self.coupled, u, r, self.gauge, 0, len(self.mu))
+
+    def knowable(self, r: np.ndarray) -> float:
+        """The least error in velocities that impulses as large as r can be found to have, see `residual`."""
+        if self.gauge[3][KIND] == NATURAL_MAP:
+            return 0.0
+        rounding = EPS * float((loads(*self.blocks, r, 0, len(self)) * self.gauge[2]).max()) / self.gauge[3][SCALE]
+        return rounding if ROUNDINGS * rounding > MOST_ROUNDING else 0.0
 
     def part(self, first: int, last: int) -> Contacts:
         """An island that lies in one piece: contacts first .. last - 1, coupled with none of the others."""

@@ -348,7 +348,7 @@ class InteriorPoint(FrictionMethod):
                 landed = scaled.newton(candidate, tol, progress)
                 newton_steps += landed.iterations
                 best.offer(landed.r, landed.error)
-                if best.error <= tol:
+                if best.error <= max(tol, contacts.knowable(best.r)):
                     return Outcome(best.r, best.error, k + newton_steps)
             H, Phi = nesterov_todd(x, y), _slope_of_phi(y, theta)
             try:

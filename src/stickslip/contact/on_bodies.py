@@ -20,6 +20,7 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
+import scipy.sparse.linalg as sparse_linalg
 
 from stickslip.contact.constants import INNER_LIMIT
 from stickslip.contact.contacts import Contacts
@@ -29,6 +30,7 @@ from stickslip.contact.newton import AlartCurnier
 from stickslip.contact.residual import ROUNDINGS
 from stickslip.projections import EPS
 
+IN_VAIN = 5  # Newton steps that make nothing better, before it ends; as many short ones end `newton_iterations`
 DELTA = ROUNDINGS * EPS  # what keeps redundant contacts regular: rounding of a sum of ones
 
 
@@ -53,10 +55,11 @@ class BodyEquations:
         self.M = (light @ M @ light).tocsc()
         self.J = (light @ J @ sp.diags(units)).tocsr()
         self.JT, self.rest, self.dim = self.J.T.tocsr(), rest, contacts.dim
+        self.solve_mass = factorise(self.M).solve
 
     def motion(self, x: np.ndarray) -> np.ndarray:
         """p = M^-1 J x."""
-        return factorise(self.M).solve(self.J @ x)
+        return self.solve_mass(self.J @ x)
 
     def velocity(self, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         """W x."""
@@ -73,7 +76,7 @@ class BodyEquations:
             left, own = each @ left, each @ own
         blocks = sp.bsr_matrix((B, *places), shape=shape) + own
         K = sp.bmat([[self.M, -self.J], [left, blocks]], format="csc")
-        factors = factorise(K)
+        factors = sparse_linalg.splu(K)  # tower of 1,000 contacts: 4 ms; symmetric ordering, as for W, 17 to 29 ms
 
         def solve(b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             right = np.concatenate([np.zeros(bodies), b])
@@ -88,7 +91,7 @@ def newton_on_bodies(contacts: Contacts, r: np.ndarray, tol: float) -> Outcome:
     """Newton of Alart and Curnier from impulses whose states are nearly right: full steps, on velocities of bodies."""
     n, d = len(contacts), contacts.dim
     form, equations = AlartCurnier(contacts), BodyEquations(contacts, np.ones(n * d), np.zeros(n * d))
-    best = Best(r, contacts.error(r))
+    best, vain = Best(r, contacts.error(r)), 0
     for k in range(INNER_LIMIT):
         u = equations.velocity(r, equations.motion(r)) + contacts.q
         known, b = form.system(u, r, best.error)
@@ -98,7 +101,9 @@ def newton_on_bodies(contacts: Contacts, r: np.ndarray, tol: float) -> Outcome:
         except RuntimeError:
             return Outcome(best.r, best.error, k)
         r = r + dr
-        best.offer(r, contacts.error(r))
-        if best.error <= tol or not np.all(np.isfinite(r)):
+        error = contacts.error(r)
+        vain = 0 if error < best.error else vain + 1
+        best.offer(r, error)
+        if best.error <= tol or vain == IN_VAIN:
             break
     return Outcome(best.r, best.error, k + 1)
