@@ -41,7 +41,8 @@ def as_mechanism(what: Scene | SceneScenario) -> Scenario:
     ValueError : more than 12 bodies that move, driven bodies, motors with gains and a largest effort, functions as
         forces, curves or patches as laws, pairs of shapes whose features change.
     """
-    scene: Scene = getattr(what, "scene", what)
+    given: Any = what  # a scenario has a scene, times and a title
+    scene: Scene = getattr(given, "scene", given)
     moving = _require_simple(scene)
     symbols = {body.number: of_moving(body) if body.kind == "moving" else of_static(body) for body in scene.bodies}
     kinetic: Any = sum(kinetic_energy(body, symbols[body.number]) for body in moving)
@@ -59,7 +60,6 @@ def as_mechanism(what: Scene | SceneScenario) -> Scenario:
         constraints=rows.constraints, name=_name(scene),
     )  # fmt: skip
     start = [_start(body) for body in moving]
-    given: Any = what  # a scenario has times and a title
     dt, t_end = getattr(given, "dt", 1e-3), getattr(given, "t_end", 1.0)
     title = getattr(given, "title", scene.name)
     return Scenario(
