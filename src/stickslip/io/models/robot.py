@@ -21,6 +21,7 @@ from stickslip.scenes.given import LEAST_PRINCIPAL
 from stickslip.scenes.shapes import IDENTITY, MassProperties
 
 MOST_LINKS = 1000
+MOST_PASSING = 20_000  # pairs that pass through one another: a model file has no room for more
 CARRIER = 1e-5
 """Mass of a link that carries nothing but joints, as a share of the mass that hangs on it."""
 SELF_COLLISION = ("apart", "all", "none")
@@ -542,6 +543,8 @@ class _Writer:
         excluded = {frozenset((self.label.get(a, a), self.label.get(b, b))) for a, b in robot.exclude}
         ghosts, ignore, pairs, mixed = set(self.ghosts), [], [], 0
         for i, a in enumerate(names):
+            if len(ignore) > MOST_PASSING:
+                raise ValueError(f"more than {MOST_PASSING} pairs of its {len(names)} bodies pass through one another")
             for b in names[:i]:
                 first, second = self.owner[a], self.owner[b]
                 if (self.still[first] and self.still[second]) or frozenset((a, b)) in jointed:

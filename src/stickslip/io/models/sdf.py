@@ -56,6 +56,7 @@ class _Model:
         self.static = element.content("static", "0") in ("1", "true")
         self.links = {link.text("name"): link for link in element.all("link")}
         self.made: dict[str, Link] = {}
+        self.poses: dict[str, Pose] = {}
         self.joints: dict[str, tuple[Element, str]] = {}
         if element.content("self_collide", "0") in ("0", "false") and element.first("self_collide") is not None:
             names = [*self.links]
@@ -80,6 +81,11 @@ class _Model:
 
     def _at(self, name: str) -> Pose:
         """The pose of a link in the world, where the file draws it."""
+        if name not in self.poses:
+            self.poses[name] = self._found(name)
+        return self.poses[name]
+
+    def _found(self, name: str) -> Pose:
         element = self.links[name]
         pose = element.first("pose")
         other = pose.attribute("relative_to") or pose.attribute("frame") if pose is not None else ""
