@@ -123,6 +123,10 @@ ROBOTS = {
     ),
     "pairs that pass": (mjcf(f"<body>{'<joint/>' * 300}{BOX}</body>"), "20000 pairs"),
     "shapes in one place": (mjcf(f"<body><freejoint/>{BOX * 10}</body>" * 60), None),
+    "links that do not touch one another": (
+        sdf("<self_collide>0</self_collide>" + "".join(f'<link name="l{i}"/>' for i in range(6000))),
+        "at most 1000 links",
+    ),
     "poses of one another": (
         sdf(
             "".join(f'<link name="l{i}"><pose relative_to="l{i + 1}">0 0 1 0 0 0</pose></link>' for i in range(150))

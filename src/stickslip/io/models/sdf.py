@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.io.models.robot import Axis, ImportOptions, Link, Robot
+from stickslip.io.models.robot import MOST_LINKS, Axis, ImportOptions, Link, Robot
 from stickslip.io.models.robot_shapes import Geometry, Pose, Surface, box, capsule, cylinder, half_space, sphere, tensor
 from stickslip.io.models.urdf import turn_of
 from stickslip.io.models.xml_text import Element, unread
@@ -60,6 +60,8 @@ class _Model:
         self.joints: dict[str, tuple[Element, str]] = {}
         if element.content("self_collide", "0") in ("0", "false") and element.first("self_collide") is not None:
             names = [*self.links]
+            if len(names) > MOST_LINKS:  # before their pairs fill the memory
+                raise element.error(f"a robot may have at most {MOST_LINKS} links")
             robot.exclude.extend((a, b) for i, a in enumerate(names) for b in names[:i])
         for joint in element.all("joint"):
             parent, child = joint.content("parent"), joint.content("child")
