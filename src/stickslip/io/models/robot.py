@@ -554,7 +554,9 @@ class _Writer:
                 for a, b in itertools.permutations(pair, 2):
                     if a in named:
                         named[a].add(b)
-        ghosts, ignore, pairs, mixed = set(self.ghosts), [], [], 0
+        ignore: list[list[str]] = []
+        pairs: list[dict[str, Any]] = []
+        ghosts, mixed = set(self.ghosts), 0
         touch = functools.cache(_touch)
         masks = {name: frozenset((x.contype, x.conaffinity) for x in self.surfaces.get(name, ())) for name in names}
         for i, a in enumerate(names):
