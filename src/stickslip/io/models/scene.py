@@ -56,11 +56,13 @@ _SHAPES: dict[str, type[Any]] = {
 }
 _MATERIAL = ("friction", "restitution", "restitution_tangential", "friction_impact", "patch", "pressure", "rolling")
 _OF_CLI = ("stepper", "theta", "every")  # options that the command line puts together
+MOST_CHARACTERS = 30_000
 _STATE = ("x", "y", "z", "vx", "vy", "vz")
 
 
 def scenario_from(content: dict[str, Any], place: Place) -> SceneScenario:
     """The scene of a checked file."""
+    _require_short(content, place)
     scene = located(place, lambda: Scene(content["dim"], content["gravity"], content["name"]))
     bodies: dict[str, Body | None] = {"world": None}
     for i, entry in enumerate(content["bodies"]):
@@ -79,6 +81,18 @@ def scenario_from(content: dict[str, Any], place: Place) -> SceneScenario:
     return SceneScenario(
         scene, run["dt"], run["t_end"], content["title"] or content["name"], content["source"] or place.file, options
     )
+
+
+def _require_short(content: dict[str, Any], place: Place) -> None:
+    """Formulas of motions and forces are short enough to be read within a second."""
+    length = 0
+    for part, keys in (("bodies", ("motion", "spin")), ("forces", ("force", "torque"))):
+        for entry in content[part]:
+            given = [entry.get(key) for key in keys]
+            texts = [text for value in given for text in (value if isinstance(value, list) else [value])]
+            length += sum(len(text) for text in texts if isinstance(text, str))
+    if length > MOST_CHARACTERS:
+        raise place.error(f"the formulas of a scene may have {MOST_CHARACTERS} characters together, got {length}")
 
 
 def _body(bodies: Mapping[str, Body | None], name: str, place: Place) -> Body | None:
