@@ -110,7 +110,7 @@ def points_of_pair(
 
 @kernel
 def table_mask(pairs: Pairs, count: int) -> int:
-    """The part of the hash table that so many pairs use, a quarter full at most, less 1: the rest is left alone."""
+    """The part of the hash table that `count` pairs use, a quarter full at most, less 1: the rest is left alone."""
     size = 16
     while size < 4 * count:
         size *= 2
