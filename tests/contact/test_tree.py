@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from stickslip.contact.pool import pool_of
-from stickslip.contact.tree_blocks import assemble_tree, factor_tree, find_plan, mobilities, parts_room, solve_tree
+from stickslip.contact.tree_blocks import assemble_tree, factor_tree, mobilities, parts_room, solve_tree
+from stickslip.contact.tree_plan import find_plan
 from stickslip.contact.tree_problem import OUTSIDE, Rows, Tree, TreeProblem, VelocityProblem, add_all
 
 

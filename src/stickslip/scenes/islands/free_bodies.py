@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from stickslip.contact.pool import Pool, numbers, pool_of, table, whole_numbers, zero_table
-from stickslip.contact.tree_blocks import find_plan
 from stickslip.contact.tree_ladder import solve_free_laws
 from stickslip.contact.tree_newton import tree_room
+from stickslip.contact.tree_plan import find_plan
 from stickslip.contact.tree_problem import (
     OUTSIDE,
     Rows,

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stickslip.contact.pool import Pool, numbers, pool_of, truths, whole_numbers, zero_table
-from stickslip.contact.tree_blocks import Parts, Plan, find_plan, mobilities, solve_tree
+from stickslip.contact.tree_blocks import Parts, mobilities, solve_tree
 from stickslip.contact.tree_ladder import solve_tree_laws
 from stickslip.contact.tree_newton import (
     TreeRoom,
@@ -27,6 +27,7 @@ from stickslip.contact.tree_newton import (
     tree_room,
     tree_velocities,
 )
+from stickslip.contact.tree_plan import Plan, find_plan
 from stickslip.contact.tree_problem import (
     OUTSIDE,
     Rows,
