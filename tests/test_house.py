@@ -71,3 +71,18 @@ def test_nobody_asks_whether_it_is_a_scene(kind):
             if kind in names:
                 asked.add(file)
     assert asked <= SCENES_ARE_BUILT
+
+
+LONG_CALLS = {"activate", "contact_points", "impacts_in_sequence", "parting_shifts"}
+"""What the step of a scene calls with more than eight arguments; a name that does with fewer has to leave."""
+
+
+def test_the_step_of_a_scene_has_short_parts():
+    """No part has more than 60 lines and eight parameters; calls of other files with more are counted out."""
+    tree = ast.parse((PACKAGE / "scenes/step.py").read_text(encoding="utf-8"))
+    parts = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    assert len(parts) > 20
+    assert [part.name for part in parts if part.end_lineno - part.lineno >= 60 or len(parameters(part)) > 8] == []
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
+    many = {call.func.id for call in calls if len(call.args) > 8 and not call.func.id[0].isupper()}
+    assert many == LONG_CALLS
