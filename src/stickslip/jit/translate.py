@@ -237,7 +237,7 @@ class Body(Turns):
             arguments = tuple(passing.loose(argument) for argument in arguments)
         elsewhere = callee.apart and not self.program.whole
         copies: list[tuple[str, str, int]] = []
-        private = passing.private(self.writer, arguments) if contained else frozenset()
+        private: frozenset[int] = passing.private(self.writer, arguments) if contained else frozenset()
         made = self.program.function(callee, arguments, private)
         assert made.result is not None
         if contained or callee.python.__name__ in self.program.out_of_line:

@@ -224,7 +224,8 @@ def import_generated(system: System, source: str, kind: str, kernels: bool = Tru
         return sys.modules[name]
     path = _write_once(name, source)
     module = ModuleType(name)
-    module.__file__, module.__loader__ = str(path), Written(source)
+    module.__file__ = str(path)
+    module.__dict__["__loader__"] = Written(source)
     for key, function in system.inject.items():
         module.__dict__[key] = Kernel(_written(system, key, function), inline=True) if kernels else function
     sys.modules[name] = module
