@@ -20,7 +20,8 @@ import numpy as np
 
 from stickslip import codes
 from stickslip.analysis.progress import not_interrupted
-from stickslip.checks import Array, real_number, unknown_name, whole_number
+from stickslip.analysis.sensitivity import known_names
+from stickslip.checks import Array, real_number, whole_number
 from stickslip.laws.friction import FrictionLaw
 from stickslip.mechanisms.steppers.moreau_jean import MoreauJean
 from stickslip.mechanisms.steppers.moreau_midpoint import MoreauMidpoint
@@ -385,7 +386,7 @@ def scene_steps(
     length = scenario.dt if dt is None else real_number(dt, "dt")
     end = scenario.t_end if t_end is None else real_number(t_end, "t_end")
     count = whole_number(every, "every")
-    names = _checked_names(scenario, wrt)
+    names = known_names(wrt, free_names(scene), "quantity")
     _require_known(scenario, own)
     options = {name: value for name, value in scenario.options.items() if name in _OPTIONS}
     run = prepare_run(scene, length, end, stepper=own, penetration_tol=1.0, on_energy_gain="ignore", **options)
@@ -438,20 +439,6 @@ def _column(scenario: SceneScenario, name: str, neighbour: Any, start: Any) -> t
     of_start = name in scene.coordinate_names or name in scene.velocity_names
     alone = of_start and not scene.springs  # springs are tied to points of the world at the start
     return Column(name, None if alone else tuple(engines), away), X
-
-
-def _checked_names(scenario: SceneScenario, wrt: Any) -> tuple[str, ...]:
-    """The quantities, checked."""
-    given = (wrt,) if isinstance(wrt, str) else tuple(wrt)
-    known = free_names(scenario.scene)
-    if not given:
-        raise ValueError("wrt must name at least one quantity, got none.")
-    for name in given:
-        if name not in known:
-            raise ValueError(f"wrt: {unknown_name('quantity', name, known)}")
-        if given.count(name) > 1:
-            raise ValueError(f"wrt must name each quantity once, got {name!r} twice.")
-    return given
 
 
 def _require_known(scenario: SceneScenario, own: Any) -> None:

@@ -195,7 +195,7 @@ def sensitivity(
     names = checked_names(case, wrt)
     judge = EventDriven(rtol=rtol, zeno=ZENO)
     chosen = law_from(law)
-    options = dict(dt=end / (count - 1), t_end=end, stepper=judge, law=law, progress=False)
+    options: dict[str, Any] = dict(dt=end / (count - 1), t_end=end, stepper=judge, law=law, progress=False)
     run = not_interrupted(case.simulate(**options))
     if not run.complete:
         raise MotionError(float(run.t[-1]), f"the motion ends before t_end: {run.status}")
@@ -238,15 +238,20 @@ def _in_space(scenario: Scenario, names: tuple[str, ...], run: Trajectory, optio
 
 
 def checked_names(scenario: Scenario, wrt: Any) -> tuple[str, ...]:
-    """The quantities, checked."""
-    given = (wrt,) if isinstance(wrt, str) else tuple(wrt)
+    """The quantities of a mechanism, checked."""
     system = scenario.system
     known = (*system.parameter_names, *system.coordinate_names, *system.velocity_names)
+    return known_names(wrt, known, "parameter, coordinate or velocity")
+
+
+def known_names(wrt: Any, known: tuple[str, ...], what: str) -> tuple[str, ...]:
+    """The names, each of them known and given once; `what` they are, for messages."""
+    given = (wrt,) if isinstance(wrt, str) else tuple(wrt)
     if not given:
-        raise ValueError("wrt must name at least one parameter, coordinate or velocity, got none.")
+        raise ValueError(f"wrt must name at least one {what}, got none.")
     for name in given:
         if name not in known:
-            raise ValueError(f"wrt: {unknown_name('parameter, coordinate or velocity', name, known)}")
+            raise ValueError(f"wrt: {unknown_name(what, name, known)}")
         if given.count(name) > 1:
             raise ValueError(f"wrt must name each quantity once, got {name!r} twice.")
     return given
