@@ -5,11 +5,14 @@ from __future__ import annotations
 import ast
 import doctest
 import importlib
+import inspect
 import linecache
 import re
+import runpy
 import shlex
 import textwrap
 import types
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -102,12 +105,44 @@ def test_the_readme_has_an_example() -> None:
     assert blocks(ROOT / "README.md")
 
 
+REFERENCE = "".join(page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs" / "api").glob("*.md")))
+
+
 def test_the_reference_has_every_public_name() -> None:
-    listed = set(
-        re.findall(r"^::: stickslip\.(\w+)", (ROOT / "docs" / "api.md").read_text(encoding="utf-8"), re.MULTILINE)
-    )
+    listed = set(re.findall(r"^::: stickslip\.(\w+)$", REFERENCE, re.MULTILINE))
     modules = {name for name in stickslip.__all__ if isinstance(getattr(stickslip, name), types.ModuleType)}
     assert set(stickslip.__all__) - modules - {"__version__"} <= listed
+
+
+def test_the_reference_has_every_entry_of_the_library() -> None:
+    listed = set(re.findall(r"^::: stickslip\.library\.(?:\w+\.)+(\w+)$", REFERENCE, re.MULTILINE))
+    library = stickslip.library
+    assert {*library.names(), *library.scene_names(), *library.circuit_names()} <= listed
+
+
+def public_callables() -> Iterator[tuple[str, Callable[..., object]]]:
+    """Public functions and classes with their methods, by name."""
+    for name in stickslip.__all__:
+        thing = getattr(stickslip, name)
+        is_error = inspect.isclass(thing) and issubclass(thing, Exception)
+        if is_error or isinstance(thing, types.ModuleType) or not callable(thing):
+            continue
+        yield name, thing
+        for method, function in vars(thing).items() if inspect.isclass(thing) else ():
+            if inspect.isfunction(function) and not method.startswith("_"):
+                yield f"{name}.{method}", function
+
+
+def test_docstrings_describe_parameters_that_exist() -> None:
+    """A name that was changed in the signature alone would stay in the reference for ever."""
+    cut = runpy.run_path(str(ROOT / "tools" / "docstring_parts.py"))["parts_of"]
+    for name, thing in public_callables():
+        known = set(inspect.signature(thing).parameters) | set(getattr(thing, "__annotations__", {}))
+        if any(p.kind is p.VAR_KEYWORD for p in inspect.signature(thing).parameters.values()):
+            continue
+        parts = [part for part in cut(inspect.getdoc(thing) or "") if part.kind == "Parameters"]
+        described = {one.strip("*") for part in parts for names, _ in part.entries for one in names.split(", ")}
+        assert described <= known | set(dir(thing)), (name, described - known)
 
 
 def test_every_fenced_block_is_of_a_kind_that_is_checked() -> None:

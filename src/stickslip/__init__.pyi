@@ -83,11 +83,11 @@ from stickslip.laws import Stribeck as Stribeck
 from stickslip.laws import Stronge as Stronge
 from stickslip.laws import TwoCoefficient as TwoCoefficient
 from stickslip.laws import Walton as Walton
+from stickslip.lcp.mixed import solve_mlcp as solve_mlcp
 from stickslip.lcp.problems import LCPSolution as LCPSolution
 from stickslip.lcp.solve import classify_matrix as classify_matrix
 from stickslip.lcp.solve import enumerate_lcp as enumerate_lcp
 from stickslip.lcp.solve import solve_lcp as solve_lcp
-from stickslip.lcp.solve import solve_mlcp as solve_mlcp
 from stickslip.mechanisms.composed import Masing as Masing
 from stickslip.mechanisms.composed import Prandtl as Prandtl
 from stickslip.mechanisms.composed import Ratchet as Ratchet

@@ -84,6 +84,8 @@ class Scenario:
     """Whether there are few enough coordinates for a slider each."""
     foreign_options: ClassVar[Mapping[str, str]] = {"overlap": "is for scenes of bodies"}
     """Options of `stickslip run` that have no meaning here, and why."""
+    contact_options: ClassVar[Mapping[str, Any]] = {}
+    """Keywords of `simulate` with which a run has its contacts; a mechanism has them anyway."""
 
     @property
     def steppers(self) -> tuple[str, ...] | None:
@@ -307,6 +309,7 @@ class SceneScenario(Scenario):
     drawing: Drawing = field(init=False, repr=False)
     reset: None = field(init=False, default=None)
 
+    contact_options: ClassVar[Mapping[str, Any]] = {"contacts": True}
     kind: ClassVar[str] = "scene"
     file_kind: ClassVar[str] = "scene"
     start_has_sliders: ClassVar[bool] = False

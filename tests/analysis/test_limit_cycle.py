@@ -153,6 +153,7 @@ def test_a_cycle_tells_its_error_where_a_multiplier_is_near_one():
     assert 0.3 < cycle.error[0] / off < 3.0
     assert cycle.stability == "undecided" and not cycle.stable
     assert "undecided" in repr(cycle) and len(repr(cycle)) < 300
+    assert "undecided" in cycle._repr_html_() and "period" in cycle._repr_html_()
     # b = 0.7, F_f = 0.4 has no stops: x0 = sqrt(V^2 - (F_f U)^2) = 1.8251665659, Den Hartog 1931
     plain = ss.limit_cycle(
         replace(start.starting({"x": 1.8}), params={"F_f": 0.4, "b": 0.7}),

@@ -8,7 +8,7 @@ import pytest
 import stickslip as ss
 from stickslip.circuits import PWM, HydraulicCircuit
 from stickslip.circuits.network import build
-from stickslip.circuits.problem import CHOICE, StepProblem
+from stickslip.circuits.problem import CHOICE, CircuitProblem
 from tests.circuits.networks import OMEGA, PERIOD, bridge, mean, require_clean, sine
 
 
@@ -240,7 +240,7 @@ def test_four_diodes_are_two_constraints():
     assert matrices.W.shape == (3, 4) and np.linalg.matrix_rank(matrices.W) == 3
     null = np.array([1.0, 1.0, -1.0, -1.0]) / 2.0
     np.testing.assert_allclose(matrices.W @ null, 0.0, atol=1e-15)
-    assert np.linalg.matrix_rank(StepProblem(matrices, dt, 1.0, np.full(4, CHOICE, dtype=np.int8)).A) == 2
+    assert np.linalg.matrix_rank(CircuitProblem(matrices, dt, 1.0, np.full(4, CHOICE, dtype=np.int8)).A) == 2
     run = net.simulate(dt=dt, t_end=PERIOD)
     require_clean(run)
     i_s, i_L = 0.0, 0.0
@@ -380,7 +380,7 @@ def test_complementarity_finds_the_modes_from_any_start():
     for seed in range(4):
         circuit = random_network(seed)
         net = build(circuit.branches, np.diag([b.inductance for b in circuit.branches]), [])
-        p = StepProblem(net, 1e-3, 1.0, np.full(7, CHOICE, dtype=np.int8))
+        p = CircuitProblem(net, 1e-3, 1.0, np.full(7, CHOICE, dtype=np.int8))
         rng = np.random.default_rng(seed)
         for _ in range(5):
             drops = np.zeros(len(circuit.branches))

@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 import stickslip as ss
 from stickslip import cli
-from stickslip.circuits.book import Book
 from stickslip.circuits.march import March
+from stickslip.circuits.records import CircuitRecords
 from stickslip.io.models.circuit import MOST_CHARACTERS, MOST_ELEMENTS, MOST_FORMULAS, read_circuit
 from tests.circuits.networks import buck
 
@@ -25,7 +25,13 @@ def undisturbed():
     return converter().simulate(**OPTIONS)
 
 
-PLACES = [(Book, "add_work"), (Book, "record"), (March, "_note_events"), (March, "settle"), (March, "_update_status")]
+PLACES = [
+    (CircuitRecords, "add_work"),
+    (CircuitRecords, "record"),
+    (March, "_note_events"),
+    (March, "settle"),
+    (March, "_update_status"),
+]
 
 
 def hit(monkeypatch, owner, name, call, after):
@@ -87,7 +93,7 @@ LOAD = element("R", type='"resistor"', nodes='["a", "0"]', resistance=1.0)
 
 def test_ctrl_c_and_a_second_one_leave_a_file_of_what_was_computed(monkeypatch, tmp_path):
     (tmp_path / "c.toml").write_text(model(SOURCE, LOAD))
-    hit(monkeypatch, Book, "record", 4, True)
+    hit(monkeypatch, CircuitRecords, "record", 4, True)
     out = tmp_path / "c.nc"
     found = CliRunner().invoke(cli.app, ["run", str(tmp_path / "c.toml"), "--out", str(out), "--quiet"])
     assert found.exit_code == 1

@@ -112,7 +112,10 @@ def test_siconos_of_the_system_python_is_found(monkeypatch):
 @pytest.fixture
 def versions(cache, monkeypatch):
     """A cache with machine code of this version and of another, and a file that is not ours."""
+    from stickslip.jit import tiers
     from stickslip.jit.sources import sources_hash
+
+    tiers._stop_all()  # what threads of earlier tests still optimise would be written here, and be counted
 
     def write(path, age_days=0.0, text="x"):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,7 @@ import typer
 from stickslip import cli
 from stickslip.cli import pages
 from stickslip.cli.options import Dt, grouped
-from stickslip.io.models import layout
+from stickslip.io.models import layout_parts
 from stickslip.laws import NAMED_LAWS
 from stickslip.run.options import STEPPERS
 
@@ -42,7 +42,10 @@ def test_an_option_has_one_meaning(option):
 def test_help_pages_and_model_files_know_the_names_of_laws_and_steppers():
     """Help pages and model files repeat the names, so that they need not load the laws and steppers themselves."""
     helps = {word: text for name, word, text in options() if name == "run"}
-    for option, names, keys in (("--law", NAMED_LAWS, layout._LAWS), ("--stepper", STEPPERS, layout._STEPPERS)):
+    for option, names, keys in (
+        ("--law", NAMED_LAWS, layout_parts.IMPACT_LAWS),
+        ("--stepper", STEPPERS, layout_parts.STEPPERS),
+    ):
         assert tuple(names) == keys
         assert re.findall(r"[a-z]+(?:-[a-z]+)*", helps[option].split(": ")[-1].replace(" or ", ", ")) == list(names)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stickslip.contact.pool import pool_of
-from stickslip.contact.tree_blocks import assemble_tree, factor_tree, find_plan, mobility, parts_room, solve_tree
+from stickslip.contact.tree_blocks import assemble_tree, factor_tree, find_plan, mobilities, parts_room, solve_tree
 from stickslip.contact.tree_problem import OUTSIDE, Rows, Tree, TreeProblem, VelocityProblem, add_all
 
 
@@ -12,7 +12,9 @@ def random_tree(rng, m, contacts, rows):
     """m bodies, parents before children, on joints with 0 to 6 rates; contacts and rows between any two or none."""
     parent = np.array([rng.integers(-1, i) if i else OUTSIDE for i in range(m)])
     freedom = np.where(parent < 0, 6, rng.integers(0, 4, m))
-    tree = Tree(parent, rng.normal(size=(m, 3)), freedom, rng.normal(size=(m, 36)), np.zeros((m, 6)))
+    S = rng.normal(size=(m, 36))
+    S[parent < 0] = np.roll(np.eye(6), 3, axis=1).ravel()  # turns, then shifts
+    tree = Tree(parent, rng.normal(size=(m, 3)), freedom, S, np.zeros((m, 6)))
     pairs = np.array([rng.permutation(np.arange(-1, m))[:2] for _ in range(contacts + rows)]).reshape(-1, 2)
     spin = rng.normal(size=(m, 3, 3))
     inertia = np.einsum("bij,bkj->bik", spin, spin) + np.eye(3)
@@ -108,8 +110,11 @@ def test_mobilities_are_those_of_the_joined_bodies():
     place = np.argsort(plan.order)
     for i in range(k):
         d, a, b = problem.rows.direction[i], problem.rows.a[i], problem.rows.b[i]
-        found = mobility(problem.tree, place, parts, a, b, -d[:6], d[[0, 1, 2, 6, 7, 8]], np.empty(6))
-        assert found == pytest.approx(W[i, i], rel=1e-9)
+        found, on_b = np.empty(2), d[[0, 1, 2, 6, 7, 8]]
+        mobilities(
+            problem.tree, place, parts, a, b, np.array([-d[:6], -2.0 * d[:6]]), np.array([on_b, 2.0 * on_b]), found
+        )
+        assert found == pytest.approx([W[i, i], 4.0 * W[i, i]], rel=1e-9)
 
 
 def plain_order(problem, m):

@@ -7,8 +7,8 @@ import pytest
 
 import stickslip as ss
 from stickslip.lcp.infeasibility import proves_no_solution
+from stickslip.lcp.mixed import _free_part
 from stickslip.lcp.residuals import AMPLIFICATION
-from stickslip.lcp.solve import _free_part
 
 TOL = Fraction(1, 10**10)
 SINGLE = ("auto", "auto", "auto", "lemke", "newton", "enumerate", "gauss-seidel")

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from stickslip.lcp import lemke, solve
-from stickslip.lcp.solve import classify_matrix, enumerate_lcp, solve_lcp, solve_mlcp
+from stickslip.lcp.mixed import solve_mlcp
+from stickslip.lcp.solve import classify_matrix, enumerate_lcp, solve_lcp
 
 A = np.array([[2.0, 1.0], [1.0, 2.0]])
 b = np.array([-5.0, -6.0])

@@ -9,9 +9,10 @@ import pytest
 
 from stickslip.jit import entry
 from stickslip.lcp.gauss_seidel import projected_gauss_seidel
-from stickslip.lcp.lemke import SOLVED, lemke, workspace
+from stickslip.lcp.lemke import lemke, workspace
 from stickslip.lcp.newton import semismooth_newton
 from stickslip.lcp.newton import workspace as newton_workspace
+from stickslip.lcp.pivoting import SOLVED
 from stickslip.lcp.solve import solve_lcp
 
 

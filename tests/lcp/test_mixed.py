@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from stickslip.bench.random_problems import random_lcp
-from stickslip.lcp.solve import MIXED_METHODS, solve_lcp, solve_mlcp
+from stickslip.lcp.mixed import MIXED_METHODS, solve_mlcp
+from stickslip.lcp.solve import solve_lcp
 
 TOL = 1e-10
 

@@ -299,7 +299,7 @@ def test_derivatives_of_the_forces_are_those_of_differences(build):
     rng = np.random.default_rng(1)
     q, u = scenario.q0 + 0.01 * rng.normal(size=system.n_dof), scenario.u0 + rng.normal(size=system.n_dof)
     exact = system.jacobian(q, u, 0.1)
-    namespace = dict(system._namespace(False))
+    namespace = dict(system._plain_functions.namespace(False))
     exec(System.jacobian_source(system), namespace)
     K, C = np.empty_like(exact[0]), np.empty_like(exact[1])
     namespace["jacobian"](q.copy(), u.copy(), 0.1, system.parameter_values, K, C, np.empty((2, system.n_dof)))

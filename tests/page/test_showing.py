@@ -157,7 +157,8 @@ def test_results_are_tables_in_a_notebook(run):
     ):
         html = result._repr_html_()
         assert html.startswith("<table>") and all(word in html for word in words), result
-    assert "\\mathbf{M}" in run.scenario.system.equations()._repr_latex_()
+    equations = run.scenario.system.equations()
+    assert "\\mathbf{M}" in equations._repr_latex_() and str(equations) == equations.text()
     sim = ss.Simulator(run.scenario, dt=5e-3)
     sim.step(300)
     assert "closed contacts" in sim.contacts()._repr_html_()

@@ -146,10 +146,9 @@ def test_an_unstable_step_is_no_finished_run(dt):
 
 
 def test_one_closed_contact_is_told_in_the_singular():
-    run = library.woodpecker().simulate(t_end=0.2, solver=ss.Lemke(tol=1e-30), engine="reference")
-    assert re.match(r"failed at t = [\d.]+ s with 1 closed contact: residual .* exceeds 1\.0e-30", run.status), (
-        run.status
-    )
+    # one pivot is too few on every processor; a tolerance that rounding alone breaks is not
+    run = library.painleve_rod().simulate(t_end=0.01, solver=ss.Lemke(max_iterations=1), engine="reference")
+    assert re.match(r"failed at t = [\d.]+ s with 1 closed contact: stopped after 3 pivots", run.status), run.status
 
 
 @pytest.mark.parametrize("engine", ["compiled", "reference"])

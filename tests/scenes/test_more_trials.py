@@ -1,5 +1,6 @@
 """Boxes on wedges and trucks, grooves, spools, fingers of other shapes, wedges driven in: closed forms, everywhere."""
 
+import itertools
 import math
 
 import numpy as np
@@ -178,3 +179,67 @@ def test_two_slender_blocks_tip_as_one(place):
         return scene, blocks[1]
 
     require_threshold(build, place, 0.01, 1.0)
+
+
+@EVERYWHERE
+def test_two_logs_carry_a_third(place):
+    """Friction of tan 15 degrees between logs of one size, and of a third of that on the ground, holds the pile."""
+
+    def pile(between, ground):
+        scene, r = ss.Scene(), 0.1
+        scene.add_static(ss.HalfSpace((0, 0, 1)), friction=ground**2 / between)  # the pair has the geometric mean
+        for x, z in ((-r, r), (r, r), (0.0, r + r * math.sqrt(3))):
+            turn = (math.sqrt(0.5), math.sqrt(0.5), 0, 0)
+            log = scene.add_body(ss.Capsule(r, 0.6), mass=1.0, position=(x, 0, z), orientation=turn, friction=between)
+        return scene, log
+
+    least = math.tan(math.pi / 12)
+    require_threshold(lambda share: pile(least / share, 0.5), place, 3e-3, 0.4)
+    require_threshold(lambda share: pile(0.5, least / 3 / share), place, 3e-3, 0.4)
+
+
+@EVERYWHERE
+@pytest.mark.parametrize("legs", [3, 4])
+def test_legs_that_are_joined_at_the_top(legs, place):
+    """Uniform legs at an angle alpha from the vertical stand from mu = tan(alpha) / 2 on, each on a point."""
+
+    def tripod(share, alpha=0.5):
+        mu, point = 0.5 * math.tan(alpha) / share, 1e-6
+        scene, rods = ss.Scene(), []
+        scene.add_static(ss.HalfSpace((0, 0, 1)), friction=mu)
+        for k in range(legs):
+            out = np.array([math.cos(2 * math.pi * k / legs + 0.3), math.sin(2 * math.pi * k / legs + 0.3), 0.0])
+            half = 0.5 * (math.sin(alpha) * out - [0, 0, math.cos(alpha)])
+            rods.append(
+                scene.add_body(
+                    ss.Compound([(ss.Sphere(point), tuple(half))]), mass=1.0, inertia=(1 / 12,) * 3, friction=mu,
+                    position=half + np.array([0, 0, math.cos(alpha) + point]), centre_of_mass=(0, 0, 0),
+                )
+            )  # fmt: skip
+            if k > 0:
+                scene.add_spherical(rods[0], rods[k], at=(0, 0, math.cos(alpha) + point))
+        return scene, rods[-1]
+
+    require_threshold(tripod, place, 1e-3, 0.3)
+
+
+@EVERYWHERE
+def test_boxes_that_are_towed(place):
+    """Five boxes on rods begin to slide together at mu m g each, and go on by (F / m - mu g) t^2 / 2."""
+    mu, boxes = 0.4, 5
+    for share in (0.999, 1.001, 2.0):
+        scene = ss.Scene()
+        scene.add_static(ss.HalfSpace((0, 0, 1)), friction=mu)
+        bodies = [
+            scene.add_body(ss.Box((0.1, 0.1, 0.1)), mass=1.0, position=(0.2 * k, 0, 0.05), friction=mu)
+            for k in range(boxes)
+        ]
+        for a, b in itertools.pairwise(bodies):
+            scene.add_distance(a, b, at_a=a.position, at_b=b.position)
+        scene.add_force(bodies[-1], force=(share * mu * boxes * G, 0, 0))
+        run = place.simulate(scene, dt=1e-3, t_end=place.span(0.2, 0.1))
+        assert run.complete and run.certificate.failed_steps == 0
+        way = max(0.0, share - 1.0) * mu * G * run.t**2 / 2
+        for body in bodies:
+            path = body.path(run)
+            assert np.abs(path[:, 0] - path[0, 0] - way).max() < 1e-14 + 8e-16 * place.distance

@@ -128,13 +128,13 @@ def test_rounded_box(place, slope, friction):
     assert len(sim.contacts()["gap"]) == 4
 
 
-def landing(shape, seed, tumbles):
-    """A body of random size that lands: a cone nearly upright, or a box that tumbles."""
+def landing(shape, seed, tumbles, fall=None):
+    """A body of random size that lands: one that tumbles, or one nearly upright that falls by `fall` [m]."""
     rng, scene = np.random.default_rng(seed), ss.Scene()
     size = rng.uniform(0.1, 0.4, 3)
     surface = {"friction": float(rng.choice([0.0, 0.2, 0.5, 1.0])), "restitution": float(rng.choice([0, 0, 0.3, 0.6]))}
     scene.add_static(ss.HalfSpace((0, 0, 1)), **surface)
-    turn, place = np.array([1.0, 0.0, 0.0, 0.0]), (0, 0, 0.12)
+    turn, place = np.array([1.0, 0.0, 0.0, 0.0]), (0, 0, 0.12 if fall is None else 0.5 * size[2] + fall)
     if tumbles:
         turn, place = rng.standard_normal(4), (0, 0, 0.35)
         v, w = rng.uniform(-1, 1, 3), rng.uniform(-5, 5, 3)
@@ -164,6 +164,28 @@ def test_axes_do_not_decide_how_a_body_lands(shape, seed, t_end):
     home, turned = (place.simulate(scene, held=False, dt=1e-3, t_end=t_end) for place in (HOME, Place(0.0, 1.234)))
     assert home.normal_impulse.any()
     np.testing.assert_allclose(body.path(turned), body.path(home), rtol=0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("shape", "seed", "place", "t_end"),
+    [
+        # A fourth point came down to the gap that counts as closed, and rounding told whether it was: 2.1e-7, 1.6e-8 m.
+        (lambda size: ss.RoundedBox(tuple(size), 0.15 * min(size)), 29, Place(1e3, 1.234), 0.28),
+        (lambda size: ss.RoundedBox(tuple(size), 0.15 * min(size)), 51, Place(1e3, 1.234), 0.2),
+        # The same of whether a rim bounces with 6e-8 m/s: 1.4e-6 m.
+        (lambda size: ss.Cone(size[0] / 2, size[1]), 26, Place(1e3, 0.0), 0.2),
+        # Two points above the others had gaps that differ by rounding: 4.5e-9 m.
+        (ss.Box, 18, Place(0.0, 1.234), 0.2),
+        # A load of 4e-12 N s, where none was, told whether the next step is a blow: 9e-9 m.
+        (ss.Box, 2, Place(0.0, 1.234), 0.15),
+    ],
+    ids=["rounded box 29", "rounded box 51", "cone", "box 18", "box 2"],
+)
+def test_rounding_does_not_choose_the_points_that_carry_a_body(shape, seed, place, t_end):
+    scene, body = landing(shape, seed, tumbles=False, fall=0.03)
+    home, there = (each.simulate(scene, held=False, dt=1e-3, t_end=t_end) for each in (HOME, place))
+    assert home.normal_impulse.any()
+    np.testing.assert_allclose(body.path(there), body.path(home), rtol=0.0, atol=2e-10)
 
 
 @pytest.mark.parametrize("dim", [2, 3])

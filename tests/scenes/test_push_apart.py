@@ -58,6 +58,15 @@ def test_a_hundred_and_fifty_capsules(dt):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("dt", [1e-3, 5e-4])
+def test_a_hundred_and_fifty_capsules_to_eight_digits(dt):
+    """Sweeps left islands of 400 contacts and more unsolved at this tolerance: runs stopped at 0.62 and 0.66 s."""
+    run = bin_of(capsule, 150, 4, 0.125).simulate(dt=dt, t_end=0.8, tol=1e-8, every=20)
+    assert run.complete and run.certificate.failed_steps == 0
+    assert run.certificate.max_penetration < 2e-4
+
+
+@pytest.mark.slow
 def test_two_hundred_boxes():
     judge(bin_of(box, 200, 5, 0.18), 1e-3, 1.0, 4, 2e-4)
 

@@ -258,7 +258,7 @@ class AdjointMotion(VariedMotion):
         self, items: list[Stretch | Passage], lam: Array, total: Array, samples: Array, events: dict[int, float],
         pull: _Pull,
     ) -> Array:  # fmt: skip
-        """lam at the begin of the items; adds what they give to the gradient."""
+        """The adjoint lam at the begin of the items; adds their share to the gradient."""
         n = 2 * self.f
         for item in reversed(items):
             if isinstance(item, Passage):
@@ -313,7 +313,7 @@ class _Pull:
         self.waiting.append((stretch, weights))
 
     def by_columns(self) -> Array:
-        """What has been taken, by the quantities, (k,)."""
+        """Derivatives (k,) by the quantities that the weights taken so far amount to."""
         motion, waiting, self.waiting = self.motion, self.waiting, []
         total, columns = np.zeros(len(self.active)), np.zeros(len(motion.mixture))
         if not np.any(self.active):

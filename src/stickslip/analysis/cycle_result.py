@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from stickslip import markup
 from stickslip._version import __version__
 from stickslip.analysis.return_map import Setting
 from stickslip.analysis.sections import TURN
@@ -129,6 +130,18 @@ class LimitCycle:
             f"{float(np.abs(self.nontrivial).max(initial=0.0)):.6g}, closure {self.certificate.closure:.1e}, "
             f"estimated error {off:.1e} of the ranges; {self.method}>"
         )
+
+    def _repr_html_(self) -> str:
+        names = (*self.coordinate_names, *self.velocity_names)
+        rows: list[tuple[Any, ...]] = [
+            ("period [s]", f"{self.period:.12g}"),
+            ("stability", self.stability),
+            ("multipliers", ", ".join(f"{m:.6g}" for m in np.real_if_close(self.nontrivial))),
+            ("shift per cycle", ", ".join(f"{name} {value:.9g}" for name, value in self.shift.items()) or "none"),
+            *((f"{name} on the section", f"{value:.9g}") for name, value in zip(names, self.x.tolist(), strict=True)),
+            ("estimated error of the ranges", f"{float(self.certificate.error):.1e}"),
+        ]
+        return markup.table(rows, caption=f"limit cycle of {self.system} ({self.method}), cut where {self.section}")
 
     @property
     def x(self) -> Array:

@@ -33,7 +33,7 @@ _AT_AN_EVENT = 1e-9  # share of the run: a sample that near to an event is at th
 
 @dataclass(frozen=True, eq=False)
 class _Seen:
-    """What an objective is a function of, with its derivatives; `last` [s] is when the last of it is known."""
+    """The arguments of an objective with their derivatives; at `last` [s] all of them are known."""
 
     arguments: tuple[Array, ...]
     slopes: tuple[Array, ...]  # like the arguments, with the quantities on a further, last axis
@@ -108,7 +108,7 @@ def gradient_with_events(
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """What is asked for: quantities, times of samples or the end [s], kind and contact of events."""
+    """The request of a caller: quantities, times of samples or the end [s], kind and contact of events."""
 
     names: tuple[str, ...]
     stops: Array
@@ -141,7 +141,7 @@ class _Asked:
         return max(float(self.stops[-1]), 1e-300)
 
     def seen(self, motion: VariedMotion, x: Array, X: Array) -> _Seen:
-        """What the objective sees of a motion with states x (n, 2 f) and derivatives X (n, 2 f, k) at the stops."""
+        """Arguments of the objective: of a motion with states x (n, 2 f) and derivatives X (n, 2 f, k) at the stops."""
         f = motion.f
         doubt_jumps(motion)
         if self.events is not None:

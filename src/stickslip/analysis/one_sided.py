@@ -34,7 +34,7 @@ _TRUSTED = 1e-4  # extrapolations that differ by more, relative, have not settle
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One side of a value.
+    """Derivative from one side of a value.
 
     Attributes
     ----------
@@ -172,7 +172,7 @@ def _extrapolated(rows: Array, factor: float) -> tuple[Array, Array]:
 
 
 def _judged(key: str, value: float, sides: list[Side], ends: list[Array], distances: Array) -> OneSided:
-    """What both sides say together."""
+    """Verdict from both sides: smooth, a kink, a root, or a jump."""
     below, above = sides
     apart = ends[1] - ends[0]
     gap = np.abs(apart).max(axis=1)

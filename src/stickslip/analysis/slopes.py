@@ -146,7 +146,7 @@ class Slopes:
         return self.call("kinks", (q, t, p), ((len(self.system.kink_contacts),),))[0]
 
     def parts(self, Z: Array, approaches: bool = False) -> Parts:
-        """What equations of motion and of impacts are made of; `approaches`: coefficients are those of an impact."""
+        """Terms of the equations of motion and of impacts; `approaches`: coefficients are those of an impact."""
         f, n = self.f, self.n
         q, u, t, p = self.split(Z)
         (M,) = self.call("mass", (q, t, p), ((f, f),))
@@ -210,7 +210,7 @@ class Slopes:
         return found + [(int(k), 1) for k in self.system.constraints]
 
     def motion(self, Z: Array, mode: Mode, y: Array) -> Array:
-        """What is left of the equations of a mode for y = (du/dt, lambda), (f + rows, K); see the template `smooth`."""
+        """Residual of the equations of a mode for y = (du/dt, lambda), (f + rows, K); see the template `smooth`."""
         parts, rows, f = self.parts(Z), self.rows(mode), self.f
         mu = self.mode_friction(Z, parts, mode)
         du, load = y[:f], y[f:]
@@ -257,7 +257,7 @@ class Slopes:
     # -- equations of an impact ------------------------------------------------------------------------------
 
     def impact(self, branch: ImpactBranch) -> tuple[Callable[[Array, Array], Array], int]:
-        """What is left of Newton's law with its branch held, for y = (u+, Lambda), and the number of unknowns.
+        """Residual of Newton's law with its branch held, for y = (u+, Lambda), and the number of unknowns.
 
         M (u+ - u-) = R Lambda; pushing: gamma_N+ = -eps_N gamma_N-; sticking: gamma_T+ = -eps_T gamma_T-;
         slipping: Lambda_T = -s mu Lambda_N with s of the slip that is left.
@@ -299,7 +299,7 @@ class Slopes:
         return found if given is not None else np.where(found == real, own, found)
 
     def landing(self, closed: np.ndarray, sense: Array) -> tuple[Callable[[Array, Array], Array], int]:
-        """What is left of the projection `onto_velocities`, for y = (u, Lambda), and the number of unknowns."""
+        """Residual of the projection `onto_velocities`, for y = (u, Lambda), and the number of unknowns."""
         system, kinds = self.system, np.array(self.system.contact_kinds, dtype=int)
         hard = np.flatnonzero(closed & ((kinds == CONTACT) | (kinds == CLUTCH)))
         still = np.flatnonzero(closed & (sense == 0.0) & (kinds < CONSTRAINT))

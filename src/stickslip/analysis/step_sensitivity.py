@@ -104,7 +104,7 @@ def step_sensitivity(
         `with_values` of its scenario takes, but for joints: surfaces, masses, sizes, loads, gravity, starts
     stepper : "moreau-midpoint", "moreau-jean" or "stewart-trinkle", or one of these with options, without projection
     dt : step [s]; None: the scenario's.  t_end : end of the run [s]; None: the scenario's
-    every : keep each of so many steps
+    every : keep every N-th step
     params : parameters of a mechanism that differ from the scenario's
 
     Raises
@@ -283,7 +283,7 @@ class _HeldStep:
         return np.concatenate([X[:f] + self.dt * ((1.0 - theta) * X[f:] + theta * du), du])
 
     def left(self, Z: Array) -> Array:
-        """What is left of the equations of the step at points Z = (q_A, u_A, t_A, p, u_E, Lambda), (rows, K)."""
+        """Residual of the equations of the step at points Z = (q_A, u_A, t_A, p, u_E, Lambda), (rows, K)."""
         slopes, f, dt, m = self.slopes, self.slopes.f, self.dt, len(self.p)
         q, u, t, p = Z[:f], Z[f : 2 * f], Z[2 * f], Z[2 * f + 1 : 2 * f + 1 + m]
         u_E, load = Z[2 * f + 1 + m : 3 * f + 1 + m], Z[3 * f + 1 + m :]

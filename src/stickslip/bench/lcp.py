@@ -31,7 +31,6 @@ TOLERANCE = 1e-8
 SEED = 20050131
 STACK_SIZE, STACK_PROBLEMS = 6, 100_000
 BUDGET = 10.0  # [s] for one peer and one group of problems: lemkelcp takes a second for a problem of 300
-DISTRIBUTIONS = {"quantecon": "quantecon", "siconos": "siconos", "lemkelcp": "lemkelcp"}
 
 Answer = tuple[np.ndarray | None, bool]
 

@@ -25,7 +25,7 @@ _PAIRS = ("Zener diode", "varistor")
 
 @dataclass(frozen=True)
 class CircuitTerms:
-    """What a circuit adds to a mechanism.
+    """Energies, forces and diodes that a circuit adds to a mechanism.
 
     Attributes
     ----------

@@ -45,7 +45,7 @@ class Branch:
 
 
 class Element(NamedTuple):
-    """What a user named: its current and its voltage as sums over branches."""
+    """An element of a netlist under its name: its current and its voltage as sums over branches."""
 
     name: str
     kind: str

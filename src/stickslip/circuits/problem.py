@@ -19,7 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.circuits.network import Network
-from stickslip.lcp.solve import solve_lcp, solve_mlcp
+from stickslip.lcp.mixed import solve_mlcp
+from stickslip.lcp.solve import solve_lcp
 
 CHOICE, LOCKED, FREE = 0, 1, 2
 """States of a row: a diode decides by itself; an open switch carries no current; a closed one no voltage."""
@@ -57,7 +58,7 @@ class ModeMap(NamedTuple):
     Mu_g: np.ndarray
 
 
-class StepProblem:
+class CircuitProblem:
     """Steps of one length h with one state of all switches."""
 
     def __init__(self, net: Network, h: float, theta: float, status: np.ndarray) -> None:
@@ -75,7 +76,7 @@ class StepProblem:
         self._scale = 1.0 / np.sqrt(np.where(diagonal > 1e-300, diagonal, self.largest))  # section "Scaling"
 
     def admissible(self, conducting: np.ndarray) -> np.ndarray:
-        """A mode in which switches are as they are."""
+        """The mode nearest to `conducting` in which closed switches conduct and open ones block."""
         return np.where(self.choice, conducting, self.status == FREE)
 
     def mode(self, conducting: np.ndarray) -> ModeMap:
@@ -331,5 +332,5 @@ def _eliminated(C: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[int]]:
 
 
 def _positive(size: np.ndarray) -> np.ndarray:
-    """A size by which errors are divided; 1 where everything is zero."""
+    """A size by which errors are divided: itself, or 1 where it is zero."""
     return np.where(size > 0.0, size, 1.0)

@@ -199,7 +199,7 @@ class CircuitRun:
         return self.voltages[:, self._number(element)]
 
     def mode(self, element: str) -> np.ndarray:
-        """What an element that switches does at each record, in words, shape (n,)."""
+        """Mode of an element that switches, at each record, in words, shape (n,)."""
         if element not in self.switching:
             self._number(element)
             raise ValueError(f"{element!r} does not switch; those that do: {', '.join(self.switching) or 'none'}.")

@@ -1,4 +1,4 @@
-"""What changes in a circuit by itself: sources over time, switches that open and close, and the instants of both."""
+"""Sources over time, switches that open and close, and the instants at which they jump or switch."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def _symbolic(expression: Any, name: str) -> Signal:
 
 
 class Probe(Protocol):
-    """What a feedback sees of the circuit at an instant."""
+    """Currents and voltages of the circuit at an instant, for the function of a feedback."""
 
     def current(self, element: str) -> float: ...
     def voltage(self, element: str) -> float: ...

@@ -5,9 +5,10 @@
     then, for the islands that are left, smallest first:
     3. Newton from there, and from a few sweeps
     4. a proof that there is no solution, where there is one (`wedged`)
-    5. interior point, with Newton tried from its path
+    5. interior point, with Newton tried from its path: on velocities of bodies where contacts are redundant, then on W
     6. proximal point with leaps
-    7. until the effort is spent, in a new random order of the contacts each round: plain sweeps, Newton, leaps
+    7. the interior point on W once more, with patience
+    8. until the effort is spent, in a new random order of the contacts each round: plain sweeps, Newton, leaps
 
 Islands for which factorisations cost too much are swept to the end.  How much each rung may do is counted in work
 (`effort`), not in time: the same input takes the same way, always.  All rungs, and `solve_friction` at the end, measure
@@ -26,8 +27,9 @@ from stickslip.checks import counted
 from stickslip.contact.blocks import components
 from stickslip.contact.constants import (
     AT_ONCE,
-    DIRECT_STEPS,
+    INNER_LIMIT,
     MEMORY,
+    PATIENT,
     PLAIN_CONTACTS,
     PLAIN_SWEEPS,
     SHARP,
@@ -40,12 +42,14 @@ from stickslip.contact.interior_point import InteriorPoint
 from stickslip.contact.islands import rows_back, rows_of, sweep_islands
 from stickslip.contact.method import Best, FrictionMethod, Outcome, Progress
 from stickslip.contact.newton import compile_newton, newton_iterations
+from stickslip.contact.on_bodies import hyperstatic
 from stickslip.contact.proximal_point import ProximalPoint
 from stickslip.contact.sweeps import Sweeps
 from stickslip.contact.wedged import wedged_contacts
 
 SEED = 20050131
-LEAPS = ProximalPoint(3_000, start=1e-3, floor=1e-10, jumps=True)
+UNKNOWABLE = "the impulses are so large that no better velocities can be told in double precision"
+LEAPS = ProximalPoint(PATIENT, start=1e-3, floor=1e-10, jumps=True)
 
 
 @dataclass(frozen=True)
@@ -244,7 +248,7 @@ def _hard_island(contacts: Contacts, r: np.ndarray, tol: float, progress: Progre
     if island.over:
         return Outcome(island.best.r, island.best.error, 0)
     left = 4.0 * progress.share
-    if not (progress.affords(contacts.analysis_cost) and DIRECT_STEPS * contacts.factorisation_cost <= left):
+    if not (progress.affords(contacts.analysis_cost) and INNER_LIMIT * contacts.factorisation_cost <= left):
         island.stage(Sweeps(), island.best.r.copy())
         return Outcome(island.best.r, island.best.error, island.iterations)
     progress.spend(contacts.analysis_cost)
@@ -257,10 +261,16 @@ def _hard_island(contacts: Contacts, r: np.ndarray, tol: float, progress: Progre
             close = f"{counted(len(wedged), 'contact')} close{'s' if len(wedged) == 1 else ''}"
             note = f"{close} on bodies that cannot give way, so the problem has no solution"
             return Outcome(island.best.r, island.best.error, island.iterations, note)
+    if not island.over and hyperstatic(contacts):
+        island.stage(InteriorPoint(on_bodies=True), island.best.r.copy(), effort=progress.share)
+        if not island.over and island.best.error <= contacts.knowable(island.best.r):
+            return Outcome(island.best.r, island.best.error, island.iterations, UNKNOWABLE)
     if not island.over:
         island.stage(InteriorPoint(), island.best.r.copy(), effort=2.0 * progress.share)
     if not island.over:
         island.stage(LEAPS, island.best.r.copy(), effort=progress.share)
+    if not island.over:
+        island.stage(InteriorPoint(PATIENT), island.best.r.copy(), effort=2.0 * progress.share)
     _reorder_and_repeat(island)
     return Outcome(island.best.r, island.best.error, island.iterations)
 

@@ -16,14 +16,47 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+import scipy.sparse.csgraph as graph
 
 from stickslip.contact.blocks import Coupled, add_product, block_arrays, diagonal_blocks, permute
 from stickslip.contact.effort import SWEEP_BLOCK, analysis_cost, factorisation_cost, sweep_cost
 from stickslip.contact.gauss_seidel import error_of
-from stickslip.contact.residual import KIND, NATURAL_MAP, error_in, plain_gauge
+from stickslip.contact.residual import (
+    KIND,
+    MOST_ROUNDING,
+    NATURAL_MAP,
+    ROUNDINGS,
+    SCALE,
+    error_in,
+    loads,
+    plain_gauge,
+)
+from stickslip.projections import EPS
+
+
+class Bodies(NamedTuple):
+    """M and J of W = J^T M^-1 J, and the places (n,) of the contacts among those that J has columns for."""
+
+    M: sp.csc_matrix
+    J: sp.csc_matrix
+    places: np.ndarray
+
+    def of(self, chosen: slice | np.ndarray) -> Bodies:
+        """Those of some of the contacts."""
+        return self._replace(places=self.places[chosen])
+
+    def directions(self, dim: int) -> tuple[sp.csc_matrix, sp.csc_matrix]:
+        """M and J of the bodies that touch, the columns of J in the order of the contacts."""
+        J = self.J[:, (dim * self.places[:, None] + np.arange(dim)).ravel()]
+        count, label = graph.connected_components(self.M, directed=False)
+        touched = np.zeros(count, bool)
+        touched[label[np.unique(J.indices)]] = True
+        rows = np.flatnonzero(touched[label])
+        return self.M[rows][:, rows].tocsc(), J[rows].tocsc()
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +64,8 @@ class Contacts:
     """n contacts: u = W r + q, r in K_mu, u + mu |u_T| e_N in its dual cone, both orthogonal.
 
     Attributes: data (k, d, d), indptr (n + 1,), indices (k,), the blocks of W (see `blocks`); q (n d,); mu (n,); gauge,
-    how errors are measured (see `residual`), by the natural map of these contacts unless told otherwise.
+    how errors are measured (see `residual`), by the natural map of these contacts unless told otherwise; bodies, what W
+    was made of, where that is known.
     """
 
     data: np.ndarray
@@ -40,6 +74,7 @@ class Contacts:
     q: np.ndarray
     mu: np.ndarray
     gauge: tuple[np.ndarray, ...] = ()
+    bodies: Bodies | None = None
 
     def __post_init__(self) -> None:
         if not self.gauge:
@@ -124,6 +159,13 @@ class Contacts:
         """`error` where u = W r + q is known."""
         return error_in(self.coupled, u, r, self.gauge, 0, len(self.mu))
 
+    def knowable(self, r: np.ndarray) -> float:
+        """The least error in velocities that impulses as large as r can be found to have, see `residual`."""
+        if self.gauge[3][KIND] == NATURAL_MAP:
+            return 0.0
+        rounding = EPS * float((loads(*self.blocks, r, 0, len(self)) * self.gauge[2]).max()) / self.gauge[3][SCALE]
+        return rounding if ROUNDINGS * rounding > MOST_ROUNDING else 0.0
+
     def part(self, first: int, last: int) -> Contacts:
         """An island that lies in one piece: contacts first .. last - 1, coupled with none of the others."""
         a, b = self.indptr[first], self.indptr[last]
@@ -135,6 +177,7 @@ class Contacts:
             self.q[d * first : d * last].copy(),
             self.mu[first:last].copy(),
             (*(each[first:last].copy() for each in self.gauge[:3]), self.gauge[3]),
+            self.bodies and self.bodies.of(slice(first, last)),
         )
 
     def permuted(self, order: np.ndarray) -> Contacts:
@@ -142,7 +185,8 @@ class Contacts:
         q = self.q.reshape(-1, self.dim)[order].ravel()
         data, indptr, indices = permute(self.data, self.indptr, self.indices, order)
         gauge = (*(each[order] for each in self.gauge[:3]), self.gauge[3])
-        return self._passing_on(Contacts(data, indptr, indices, q, self.mu[order], gauge))
+        bodies = self.bodies and self.bodies.of(order)
+        return self._passing_on(Contacts(data, indptr, indices, q, self.mu[order], gauge, bodies))
 
     def shifted(self, shift: float | np.ndarray, center: np.ndarray) -> Contacts:
         """The proximal problem around `center`: W + D, q - D center, D = shift of all contacts, or (n,) of each."""

@@ -43,7 +43,11 @@ from stickslip.contact.contacts import Contacts
 from stickslip.contact.effort import STEP, better_dense, factorise
 from stickslip.contact.method import Best, FrictionMethod, Outcome, Progress
 from stickslip.contact.newton import TOO_LONG, newton_iterations
+from stickslip.contact.on_bodies import DELTA, BodyEquations, newton_on_bodies
 from stickslip.jit import entry
+
+Direction = tuple[np.ndarray, np.ndarray, np.ndarray]  # of x, y, and velocities of bodies
+Solve = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 TINY = 1e-300
 LEAST_NU = 1e-15  # what is less is rounding
@@ -116,6 +120,7 @@ class _Scaled:
     """
 
     def __init__(self, contacts: Contacts) -> None:
+        self.contacts = contacts
         n, d = len(contacts), contacts.dim
         slippery = contacts.mu == 0.0
         self.keep = np.ones((n, d))
@@ -145,11 +150,27 @@ class _Scaled:
         pattern.sort_indices()
         self.pattern, self.place = pattern, pattern.data.astype(np.int64) - 1
 
-    def residual(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def motion(self, x: np.ndarray) -> np.ndarray:
+        """Velocities of bodies that go with x: none, where the equations do not have them."""
+        return np.empty(0)
+
+    def product(self, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """W' x, where p is the motion of x."""
+        return self.W @ x.ravel()
+
+    def residual(self, x: np.ndarray, y: np.ndarray, p: np.ndarray) -> np.ndarray:
         """W' x + q' - phi(y)."""
-        left = (self.W @ x.ravel()).reshape(x.shape) + self.q - y
+        left = self.product(x, p).reshape(x.shape) + self.q - y
         left[:, 0] += _norm_T(y)
         return left
+
+    def newton(self, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
+        """Newton from a point of the path."""
+        return newton_iterations(self.contacts, r, tol, INNER_LIMIT, progress, floor=SHARP, stall=5)
+
+    def regular(self, nu: float) -> float:
+        """delta, for rows that others make redundant."""
+        return SHARP * min(1.0, nu)
 
     def impulses(self, r: np.ndarray) -> np.ndarray:
         return (self.keep * r / self.D * self.q_unit).ravel()
@@ -163,7 +184,8 @@ class _Scaled:
         n, d = self.q.shape
         x, y = np.zeros((n, d)), np.zeros((n, d))
         x[:, 0], y[:, 0] = 1.0, 1.0
-        rest = self.factorise(np.broadcast_to(AT_REST * np.eye(d), (n, d, d)))(-self.q.ravel()).reshape(n, d)
+        rest, _ = self.factorise(np.broadcast_to(AT_REST * np.eye(d), (n, d, d)))(-self.q.ravel())
+        rest = rest.reshape(n, d)
         size = np.maximum(np.abs(rest[:, 0]), _norm_T(rest))
         mean = float(size.mean())
         if 0.0 < mean < np.inf:
@@ -171,8 +193,12 @@ class _Scaled:
             y[:, 0] = mean / x[:, 0]
         return x, y
 
-    def factorise(self, blocks: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """b -> (W' + blocks)^-1 b, the blocks on the diagonal."""
+    def factorise(self, blocks: np.ndarray) -> Solve:
+        """b -> x = (W' + blocks)^-1 b, the blocks on the diagonal, and the motion of x."""
+        solve, none = self._factors(blocks), np.empty(0)
+        return lambda b: (solve(b), none)
+
+    def _factors(self, blocks: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         data = self.data.copy()
         data[self.own] += blocks
         K = sp.csc_matrix((data.ravel()[self.place], self.pattern.indices, self.pattern.indptr), shape=self.shape)
@@ -187,6 +213,30 @@ class _Scaled:
             self._arrange(self.pattern[self.order][:, self.order].tocsc())
             return factors.solve
         return _Reordered(factorise(K, "NATURAL").solve, self.order)
+
+
+class _OnBodies(_Scaled):
+    """The equations with velocities of the bodies as further unknowns, see `on_bodies`."""
+
+    def __init__(self, contacts: Contacts) -> None:
+        super().__init__(contacts)
+        self.equations = BodyEquations(contacts, (self.keep / self.D).ravel(), (1.0 - self.keep).ravel())
+
+    def motion(self, x: np.ndarray) -> np.ndarray:
+        return self.equations.motion(x.ravel())
+
+    def product(self, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        return self.equations.velocity(x.ravel(), p)
+
+    def factorise(self, blocks: np.ndarray) -> Solve:
+        return self.equations.solver(None, np.ascontiguousarray(blocks))
+
+    def newton(self, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
+        progress.spend(INNER_LIMIT * self.contacts.factorisation_cost)
+        return newton_on_bodies(self.contacts, r, tol)
+
+    def regular(self, nu: float) -> float:
+        return DELTA
 
 
 class _Reordered:
@@ -205,50 +255,60 @@ class _Linearised(NamedTuple):
     """The equations at a point x, y: solve is the inverse of W' + Phi H, residual what they leave there."""
 
     scaled: _Scaled
-    solve: Callable[[np.ndarray], np.ndarray]
+    solve: Solve
     H: np.ndarray
     Phi: np.ndarray
     x: np.ndarray
     y: np.ndarray
+    p: np.ndarray
     residual: np.ndarray
 
-    def direction(self, residual: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """dx and dy with W' dx - Phi dy = -residual and H dx + dy = c."""
-        dx = self.solve((_apply(self.Phi, c) - residual).ravel()).reshape(c.shape)
-        return dx, c - _apply(self.H, dx)
+    def direction(self, residual: np.ndarray, c: np.ndarray) -> Direction:
+        """dx and dy with W' dx - Phi dy = -residual and H dx + dy = c; the motion of dx."""
+        dx, dp = self.solve((_apply(self.Phi, c) - residual).ravel())
+        dx = dx.reshape(c.shape)
+        return dx, c - _apply(self.H, dx), dp
 
     def longest(self, dx: np.ndarray, dy: np.ndarray) -> float:
         """The step, at most 1, that leaves a part of the way to the boundary of the cones."""
         return min(1.0, TO_THE_BOUNDARY * longest_step(self.x, dx), TO_THE_BOUNDARY * longest_step(self.y, dy))
 
-    def bent(self, dx: np.ndarray, dy: np.ndarray, enough: float) -> tuple[float, np.ndarray, np.ndarray]:
+    def at(self, step: float, way: Direction) -> np.ndarray:
+        """The residual after a step."""
+        dx, dy, dp = way
+        return self.scaled.residual(self.x + step * dx, self.y + step * dy, self.p + step * dp)
+
+    def bent(self, way: Direction, enough: float) -> tuple[float, Direction]:
         """Step and direction, corrected for the kink of |y_T| while that makes the residual smaller.
 
         A correction keeps H dx + dy, and is not taken where it halves the step.
         """
-        step = self.longest(dx, dy)
-        left = self.scaled.residual(self.x + step * dx, self.y + step * dy)
+        step = self.longest(*way[:2])
+        left = self.at(step, way)
         for _ in range(CORRECTIONS):
             kink = left - (1.0 - step) * self.residual
             if np.abs(kink).max() <= enough:
                 break
-            ex, ey = self.direction(kink / step, np.zeros_like(dy))
-            longest = self.longest(dx + ex, dy + ey)
-            less = self.scaled.residual(self.x + longest * (dx + ex), self.y + longest * (dy + ey))
+            ex, ey, ep = self.direction(kink / step, np.zeros_like(self.y))
+            other = way[0] + ex, way[1] + ey, way[2] + ep
+            longest = self.longest(*other[:2])
+            less = self.at(longest, other)
             if not (longest > 0.5 * step and np.abs(less).max() < np.abs(left).max()):
                 break
-            step, dx, dy, left = longest, dx + ex, dy + ey, less
-        return step, dx, dy
+            step, way, left = longest, other, less
+        return step, way
 
 
 @dataclass(frozen=True)
 class InteriorPoint(FrictionMethod):
     """Interior point; begins in the middle of the cones, as far out as impulses will be large.
 
-    Attributes: crossover, whether Newton is tried whenever nu has fallen by another factor of ten.
+    Attributes: crossover, whether Newton is tried whenever nu has fallen by another factor of ten; on_bodies, whether
+    velocities of bodies are unknowns, too, where they are known (see `on_bodies`).
     """
 
     crossover: bool = True
+    on_bodies: bool = False
 
     name = "interior-point"
     default_iterations = 300
@@ -263,15 +323,16 @@ class InteriorPoint(FrictionMethod):
         cost = 3.0 * STEP + contacts.factorisation_cost + 5.0 * contacts.product_cost
         if not (progress.affords(contacts.analysis_cost) and progress.affords(2.0 * cost)):
             return Outcome(best.r, best.error, 0, TOO_LONG)
-        scaled, one = _Scaled(contacts), np.eye(d)
+        scaled, one = (_OnBodies if self.on_bodies and contacts.bodies else _Scaled)(contacts), np.eye(d)
         try:
             x, y = scaled.middle()
+            p = scaled.motion(x)
         except (RuntimeError, linalg.LinAlgError):
             return Outcome(best.r, best.error, 0, "singular system")
         theta, step, cross_at = 1.0, 1.0, CROSSOVER
         for k in range(self.limit):
             nu = float((x * y).sum()) / n
-            residual = scaled.residual(x, y)
+            residual = scaled.residual(x, y, p)
             off = float(np.abs(residual).max()) / nu
             candidate = scaled.impulses(x)
             error = contacts.error(candidate)
@@ -284,22 +345,22 @@ class InteriorPoint(FrictionMethod):
             progress.spend(cost)
             if self.crossover and nu < cross_at and off < 10.0 * NEAR:
                 cross_at = CROSSOVER * nu
-                landed = newton_iterations(contacts, candidate, tol, INNER_LIMIT, progress, floor=SHARP, stall=5)
+                landed = scaled.newton(candidate, tol, progress)
                 newton_steps += landed.iterations
                 best.offer(landed.r, landed.error)
-                if best.error <= tol:
+                if best.error <= max(tol, contacts.knowable(best.r)):
                     return Outcome(best.r, best.error, k + newton_steps)
             H, Phi = nesterov_todd(x, y), _slope_of_phi(y, theta)
             try:
-                solve = scaled.factorise(Phi @ H + SHARP * min(1.0, nu) * one)
+                solve = scaled.factorise(Phi @ H + scaled.regular(nu) * one)
             except (RuntimeError, linalg.LinAlgError):
                 return Outcome(best.r, best.error, k + newton_steps, "singular system")
-            here = _Linearised(scaled, solve, H, Phi, x, y, residual)
-            dx, dy = here.direction(residual, -y)
+            here = _Linearised(scaled, solve, H, Phi, x, y, p, residual)
+            dx, dy, _ = here.direction(residual, -y)
             sigma = _centring(min(1.0, longest_step(x, dx), longest_step(y, dy)), step, off)
             inverse = x * np.where(np.arange(d) == 0, 1.0, -1.0) / _determinant(x)[:, None]
-            step, dx, dy = here.bent(*here.direction(residual, sigma * nu * inverse - y), NEAR * nu)
-            x, y = x + step * dx, y + step * dy
+            step, (dx, dy, dp) = here.bent(here.direction(residual, sigma * nu * inverse - y), NEAR * nu)
+            x, y, p = x + step * dx, y + step * dy, p + step * dp
             theta = 0.5 * theta if step < 0.3 else 0.5 * (1.0 + theta)
             if not np.all(np.isfinite(x)):
                 return Outcome(best.r, best.error, k + newton_steps, "left the cone")

@@ -332,7 +332,7 @@ def penalties(contacts: Contacts) -> np.ndarray:
     return np.ascontiguousarray(1.0 / safe)
 
 
-class _AlartCurnier:
+class AlartCurnier:
     """Alart and Curnier's function F, and the data of its Newton system, at given impulses."""
 
     def __init__(self, contacts: Contacts) -> None:
@@ -391,7 +391,7 @@ def newton_iterations(
     """
     scale = contacts.mean_diagonal
     alpha = floor * scale
-    form = _AlartCurnier(contacts) if formulation == "alart-curnier" else _FischerBurmeister(contacts)
+    form = AlartCurnier(contacts) if formulation == "alart-curnier" else _FischerBurmeister(contacts)
     merits: list[float] = []
     best = Best(r, np.inf)
     short = 0

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from stickslip.contact.blocks import block_arrays
 from stickslip.contact.cones import elliptic_map_square, natural_map_square, squares
-from stickslip.contact.contacts import Contacts
+from stickslip.contact.contacts import Bodies, Contacts
 from stickslip.contact.delassus import Delassus, checked_directions
 from stickslip.contact.gauss_seidel import errors_of
 from stickslip.contact.residual import (
@@ -291,7 +291,10 @@ class FrictionProblem:
             S_blocks = S.reshape(-1, self.dim)
             data = data * S_blocks[rows][:, :, None] * S_blocks[indices][:, None, :]
             mu = np.sqrt(self.mu.prod(axis=1)) if self.elliptic else np.ascontiguousarray(self.mu)
-            self._forms[measure] = Contacts(data, indptr, indices, S * q, mu, self.gauge(measure))
+            bodies = None
+            if isinstance(self.W, Delassus) and not self.bilateral:
+                bodies = Bodies(self.W.M, (self.W.H @ sp.diags(S)).tocsc(), np.arange(self.contacts))
+            self._forms[measure] = Contacts(data, indptr, indices, S * q, mu, self.gauge(measure), bodies)
         return self._forms[measure]
 
     @cached_property

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stickslip.contact.constants import INNER_LIMIT, INNER_TOLERANCE, PARALLEL, TO_THE_BOUNDARY, WORSE
+from stickslip.contact.constants import INNER_LIMIT, NEAR, PARALLEL, TO_THE_BOUNDARY, WORSE
 from stickslip.contact.contacts import Contacts
 from stickslip.contact.method import Best, FrictionMethod, Outcome, Progress
 from stickslip.contact.newton import TOO_LONG, newton_iterations
@@ -76,7 +76,7 @@ class ProximalPoint(FrictionMethod):
                 break
             if not progress.affords(contacts.analysis_cost + 5.0 * contacts.product_cost):
                 return Outcome(best.r, best.error, total, TOO_LONG)
-            wanted = max(INNER_TOLERANCE * error, 0.3 * tol)
+            wanted = max(NEAR * error, 0.3 * tol)
             inner = contacts.shifted(a * contacts.mean_diagonal, r)
             x, reached, count, note = newton_iterations(
                 inner, r.copy(), wanted, INNER_LIMIT, progress.silent(), floor=0.0

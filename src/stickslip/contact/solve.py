@@ -70,7 +70,7 @@ def solve_friction(
         problems), "enumerate" (very small ones), or a solver object of that name, such as `GaussSeidel(tol=1e-6)`.
     tol : largest error that counts as solved, the same measure for every method: the violation of the laws at the worst
         contact [m/s], relative to the largest velocity in q.
-    measure : "velocity", as above, or "natural-map", FCLIB's: a sum over contacts that compares impulses with
+    measure : "velocity", the error of `tol`, or "natural-map", FCLIB's: a sum over contacts that compares impulses with
         velocities, relative to max(|q|, |r|, |u|).  The solution tells both.
     max_iterations : sweeps, steps or products, None for the method's default.
     time_limit : seconds by the clock after which the best impulses so far are returned.  None: a fixed amount of work,

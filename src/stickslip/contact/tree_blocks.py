@@ -296,6 +296,28 @@ def assemble_tree(
     add_row_blocks(problem.rows, plan, row_K, parts)
 
 
+@kernel(inline=True)
+def eliminate(A: np.ndarray, n: int, k: int, row: np.ndarray) -> bool:
+    """Step k of `factor_corner`; False where there is no pivot."""
+    best, at = abs(A[7 * k]), k
+    for i in range(k + 1, n):
+        if abs(A[6 * i + k]) > best:
+            best, at = abs(A[6 * i + k]), i
+    if not (0.0 < best < np.inf):
+        return False
+    row[k] = at
+    if at != k:
+        for j in range(n):
+            A[6 * k + j], A[6 * at + j] = A[6 * at + j], A[6 * k + j]
+    A[7 * k] = 1.0 / A[7 * k]
+    for i in range(k + 1, n):
+        A[6 * i + k] *= A[7 * k]
+        x = A[6 * i + k]
+        for j in range(k + 1, n):
+            A[6 * i + j] -= x * A[6 * k + j]
+    return True
+
+
 @kernel
 def factor_corner(A: np.ndarray, n: int, row: np.ndarray) -> bool:
     """Replace the first n rows and columns of a 6 x 6 block by L, U and 1 / diagonal of U; row (6,): exchanged with.
@@ -303,23 +325,19 @@ def factor_corner(A: np.ndarray, n: int, row: np.ndarray) -> bool:
     False where they are singular.  An inverse would not do: rows of joints that close loops make A stiff along some
     directions, by 1e10 and more, and A_ji S D^-1 would lose all digits.
     """
+    regular = True
     for k in range(n):
-        best, at = abs(A[7 * k]), k
-        for i in range(k + 1, n):
-            if abs(A[6 * i + k]) > best:
-                best, at = abs(A[6 * i + k]), i
-        if not (0.0 < best < np.inf):
-            return False
-        row[k] = at
-        if at != k:
-            for j in range(n):
-                A[6 * k + j], A[6 * at + j] = A[6 * at + j], A[6 * k + j]
-        A[7 * k] = 1.0 / A[7 * k]
-        for i in range(k + 1, n):
-            A[6 * i + k] *= A[7 * k]
-            for j in range(k + 1, n):
-                A[6 * i + j] -= A[6 * i + k] * A[6 * k + j]
-    return True
+        regular = regular and eliminate(A, n, k, row)
+    return regular
+
+
+@kernel
+def factor_six(A: np.ndarray, row: np.ndarray) -> bool:
+    """`factor_corner` of six rows, its loops of known length."""
+    regular = True
+    for k in (0, 1, 2, 3, 4, 5):
+        regular = regular and eliminate(A, 6, k, row)
+    return regular
 
 
 @kernel
@@ -335,6 +353,26 @@ def solve_corner(A: np.ndarray, n: int, row: np.ndarray, x: np.ndarray) -> None:
         for i in range(k + 1, n):
             x[k] -= A[6 * k + i] * x[i]
         x[k] *= A[7 * k]
+
+
+@kernel(inline=True)
+def solve_six(A: np.ndarray, row: np.ndarray, x: np.ndarray) -> None:
+    """`solve_corner` of six rows, written out: the body that carries a robot is met in every solution."""
+    for k in range(6):
+        at = row[k]
+        x[k], x[at] = x[at], x[k]
+    a, b, c, d, e, f = x[0], x[1], x[2], x[3], x[4], x[5]
+    b = b - A[6] * a
+    c = c - A[12] * a - A[13] * b
+    d = d - A[18] * a - A[19] * b - A[20] * c
+    e = e - A[24] * a - A[25] * b - A[26] * c - A[27] * d
+    f = (f - A[30] * a - A[31] * b - A[32] * c - A[33] * d - A[34] * e) * A[35]
+    e = (e - A[29] * f) * A[28]
+    d = (d - A[22] * e - A[23] * f) * A[21]
+    c = (c - A[15] * d - A[16] * e - A[17] * f) * A[14]
+    b = (b - A[8] * c - A[9] * d - A[10] * e - A[11] * f) * A[7]
+    a = (a - A[1] * b - A[2] * c - A[3] * d - A[4] * e - A[5] * f) * A[0]
+    x[0], x[1], x[2], x[3], x[4], x[5] = a, b, c, d, e, f
 
 
 @kernel
@@ -393,7 +431,7 @@ def subtract_outer(A: np.ndarray, left: np.ndarray, right: np.ndarray, d: int) -
                 A[6 * i + j] -= x * right[s + j]
 
 
-@kernel
+@kernel(inline=True)
 def add_from_left(A: np.ndarray, arm: np.ndarray, B: np.ndarray) -> None:
     """B += X^T A: rows of the child become rows of the parent."""
     for j in range(6):
@@ -406,7 +444,7 @@ def add_from_left(A: np.ndarray, arm: np.ndarray, B: np.ndarray) -> None:
         B[30 + j] += A[30 + j] + arm[0] * y - arm[1] * x
 
 
-@kernel
+@kernel(inline=True)
 def add_from_right(A: np.ndarray, arm: np.ndarray, B: np.ndarray) -> None:
     """B += A X: columns of the child become columns of the parent."""
     for i in range(0, 36, 6):
@@ -438,47 +476,144 @@ def join_parent(tree: Tree, plan: Plan, parts: Parts, i: int, first: int, last: 
             add_from_right(B, arm, parts.pair[plan.slot[j, p]])
 
 
+@kernel(inline=True)
+def factor_own(S: np.ndarray, d: int, A: np.ndarray, D: np.ndarray, right: np.ndarray) -> None:
+    """S^T A, and D = S^T A S; d is known to the translator where most bodies have it."""
+    rows_of(S, d, A, right)
+    for a in range(d):
+        for b in range(d):
+            total = 0.0
+            for j in range(6):
+                total += right[6 * a + j] * S[6 * b + j]
+            D[6 * a + b] = total
+
+
+@kernel(inline=True)
+def take_free(A: np.ndarray, D: np.ndarray) -> None:
+    """D = S^T A S of a body that no joint holds: its columns are turns, then shifts."""
+    for a in range(6):
+        for b in range(6):
+            D[6 * a + b] = A[6 * ((a + 3) % 6) + (b + 3) % 6]
+
+
+@kernel(inline=True)
+def factor_body(tree: Tree, parts: Parts, i: int) -> bool:
+    """Factors of D, S^T A_ii and A_ii S D^-1 of body i; False where D is singular."""
+    S, d, A, D, row = tree.S[i], tree.freedom[i], parts.own[i], parts.corner[i], parts.row[i]
+    if d == 1:
+        factor_own(S, 1, A, D, parts.right[i])
+        if not (0.0 < abs(D[0]) < np.inf):
+            return False
+        row[0], D[0] = 0, 1.0 / D[0]
+        left = parts.left[i]
+        for j in range(6):
+            left[j] = along(A, j, S) * D[0]
+        return True
+    if d == 6:
+        take_free(A, D)
+        return factor_six(D, row)
+    factor_own(S, d, A, D, parts.right[i])
+    if d > 0 and not factor_corner(D, d, row):
+        return False
+    if d > 0 and tree.parent[i] >= 0:
+        columns_of(A, S, d, D, row, parts.left[i])
+    return True
+
+
+@kernel(inline=True)
+def eliminate_body(tree: Tree, plan: Plan, parts: Parts, k: int, d: int) -> None:
+    """Take the k-th body of the order out of the blocks of its neighbours and its own; d as for `take_rates`."""
+    i, first, last = plan.order[k], plan.begins[k], plan.begins[k + 1]
+    S, D, row, right, left = tree.S[i], parts.corner[i], parts.row[i], parts.right[i], parts.left[i]
+    rights, lefts = parts.rights, parts.lefts
+    for e in range(first, last):
+        rows_of(S, d, parts.pair[2 * e], rights[e - first])
+        if d == 1:
+            for j in range(6):
+                lefts[e - first, j] = along(parts.pair[2 * e + 1], j, S) * D[0]
+        else:
+            columns_of(parts.pair[2 * e + 1], S, d, D, row, lefts[e - first])
+    for e in range(first, last):
+        j = plan.later[e]
+        subtract_outer(parts.own[j], lefts[e - first], rights[e - first], d)
+        for g in range(first, last):
+            if g != e:
+                subtract_outer(parts.pair[plan.slot[j, plan.later[g]]], lefts[e - first], rights[g - first], d)
+    if tree.parent[i] >= 0:
+        subtract_outer(parts.own[i], left, right, d)
+        for e in range(first, last):
+            subtract_outer(parts.pair[2 * e], left, rights[e - first], d)
+            subtract_outer(parts.pair[2 * e + 1], lefts[e - first], right, d)
+
+
+@kernel(inline=True)
+def fold_hinge(
+    A: np.ndarray, S: np.ndarray, arm: np.ndarray, D: np.ndarray, right: np.ndarray, left: np.ndarray, B: np.ndarray
+) -> bool:
+    """Take a body with one rate and without neighbours out of its parent's block B; False where D is singular.
+
+    What `factor_body`, `eliminate_body` and `join_parent` do one after the other, in one go: nothing is stored on the
+    way that the compiler would have to load again.
+    """
+    r, m, t, total = np.empty(6), np.empty(36), np.empty(36), 0.0
+    for j in range(6):
+        r[j] = S[0] * A[j] + S[1] * A[6 + j] + S[2] * A[12 + j] + S[3] * A[18 + j] + S[4] * A[24 + j] + S[5] * A[30 + j]
+    for j in range(6):
+        total += r[j] * S[j]
+    if not (0.0 < abs(total) < np.inf):
+        return False
+    inverse = 1.0 / total
+    for i in range(6):
+        x = along(A, i, S) * inverse
+        for j in range(6):
+            t[6 * i + j] = A[6 * i + j] - x * r[j]
+        left[i] = x
+    D[0] = inverse
+    for j in range(6):
+        right[j] = r[j]
+    for i in range(0, 36, 6):
+        x, y, z = t[i], t[i + 1], t[i + 2]
+        m[i], m[i + 1], m[i + 2] = x, y, z
+        m[i + 3] = t[i + 3] + arm[1] * z - arm[2] * y
+        m[i + 4] = t[i + 4] + arm[2] * x - arm[0] * z
+        m[i + 5] = t[i + 5] + arm[0] * y - arm[1] * x
+    for j in range(6):
+        x, y, z = m[j], m[6 + j], m[12 + j]
+        t[j], t[6 + j], t[12 + j] = B[j] + x, B[6 + j] + y, B[12 + j] + z
+        t[18 + j] = B[18 + j] + (m[18 + j] + arm[1] * z - arm[2] * y)
+        t[24 + j] = B[24 + j] + (m[24 + j] + arm[2] * x - arm[0] * z)
+        t[30 + j] = B[30 + j] + (m[30 + j] + arm[0] * y - arm[1] * x)
+    for j in range(36):
+        B[j] = t[j]
+    return True
+
+
 @kernel(apart=True)
 def factor_tree(tree: Tree, plan: Plan, parts: Parts) -> bool:
     """Replace the blocks of a matrix by its factors; False where it is singular."""
-    m = plan.order.shape[0]
     T = np.empty(36)
-    rights, lefts = parts.rights, parts.lefts
-    for k in range(m):
-        i = plan.order[k]
-        S, d, A, D, row = tree.S[i], tree.freedom[i], parts.own[i], parts.corner[i], parts.row[i]
-        right, left = parts.right[i], parts.left[i]
-        first, last = plan.begins[k], plan.begins[k + 1]
-        rows_of(S, d, A, right)
-        for a in range(d):
-            for b in range(d):
-                total = 0.0
-                for j in range(6):
-                    total += right[6 * a + j] * S[6 * b + j]
-                D[6 * a + b] = total
-        if d > 0 and not factor_corner(D, d, row):
+    for k in range(plan.order.shape[0]):
+        i, first, last = plan.order[k], plan.begins[k], plan.begins[k + 1]
+        d, p = tree.freedom[i], tree.parent[i]
+        if d == 1 and p >= 0 and first == last:
+            parts.row[i, 0] = 0
+            if not fold_hinge(
+                parts.own[i], tree.S[i], tree.arm[i], parts.corner[i], parts.right[i], parts.left[i], parts.own[p]
+            ):
+                return False
+            continue
+        if not factor_body(tree, parts, i):
             return False
-        if d > 0 and tree.parent[i] >= 0:
-            columns_of(A, S, d, D, row, left)
-        for e in range(first, last):
-            rows_of(S, d, parts.pair[2 * e], rights[e - first])
-            columns_of(parts.pair[2 * e + 1], S, d, D, row, lefts[e - first])
-        for e in range(first, last):
-            j = plan.later[e]
-            subtract_outer(parts.own[j], lefts[e - first], rights[e - first], d)
-            for g in range(first, last):
-                if g != e:
-                    subtract_outer(parts.pair[plan.slot[j, plan.later[g]]], lefts[e - first], rights[g - first], d)
-        if tree.parent[i] >= 0:
-            subtract_outer(A, left, right, d)
-            for e in range(first, last):
-                subtract_outer(parts.pair[2 * e], left, rights[e - first], d)
-                subtract_outer(parts.pair[2 * e + 1], lefts[e - first], right, d)
+        if d == 1:
+            eliminate_body(tree, plan, parts, k, 1)
+        else:
+            eliminate_body(tree, plan, parts, k, d)
+        if p >= 0:
             join_parent(tree, plan, parts, i, first, last, T)
         for e in range(first, last):
             u, w = parts.pair[2 * e], parts.pair[2 * e + 1]
             for j in range(6 * d):
-                u[j], w[j] = rights[e - first, j], lefts[e - first, j]
+                u[j], w[j] = parts.rights[e - first, j], parts.lefts[e - first, j]
     return True
 
 
@@ -500,41 +635,72 @@ def along(rows: np.ndarray, k: int, f: np.ndarray) -> float:
     )  # fmt: skip
 
 
+@kernel(inline=True)
+def take_rates(tree: Tree, plan: Plan, factors: Parts, wrench: np.ndarray, k: int, d: int) -> None:
+    """What the wrench on the k-th body of the order asks of its joint; the rest goes on to its parent.
+
+    d, its freedom, is known to the translator for 1, which most bodies have, and 6: then S takes turns before shifts.
+    """
+    i = plan.order[k]
+    f, g, p = wrench[i], factors.rates[i], tree.parent[i]
+    for c in range(d):
+        g[c] = f[(c + 3) % 6] if d == 6 else along(tree.S[i], c, f)
+    for e in range(plan.begins[k], plan.begins[k + 1]):
+        subtract_columns(wrench[plan.later[e]], factors.pair[2 * e + 1], g, d)
+    if p >= 0:
+        subtract_columns(f, factors.left[i], g, d)
+        hand_down(f, tree.arm[i], wrench[p])
+
+
+@kernel(inline=True)
+def give_twist(tree: Tree, plan: Plan, factors: Parts, v: np.ndarray, k: int, d: int) -> None:
+    """Twist of the k-th body of the order from those behind it; d as for `take_rates`."""
+    i = plan.order[k]
+    x, g, p, S = v[i], factors.rates[i], tree.parent[i], tree.S[i]
+    if p >= 0:
+        carry(v[p], tree.arm[i], x)
+        for c in range(d):
+            g[c] -= along(factors.right[i], c, x)
+    else:
+        for c in range(6):
+            x[c] = 0.0
+    for e in range(plan.begins[k], plan.begins[k + 1]):
+        for c in range(d):
+            g[c] -= along(factors.pair[2 * e], c, v[plan.later[e]])
+    if d == 1:
+        g[0] *= factors.corner[i, 0]
+    elif d == 6:
+        solve_six(factors.corner[i], factors.row[i], g)
+    elif d > 1:
+        solve_corner(factors.corner[i], d, factors.row[i], g)
+    for c in range(d):
+        if d == 6:
+            x[(c + 3) % 6] = g[c]
+        else:
+            for b in range(6):
+                x[b] += S[6 * c + b] * g[c]
+
+
 @kernel(apart=True)
 def solve_tree(tree: Tree, plan: Plan, factors: Parts, wrench: np.ndarray, v: np.ndarray) -> None:
     """Twists v = T y with (H + J^T K J) y = T^T wrench; the wrenches (m, 6) are used up."""
     m = plan.order.shape[0]
     for k in range(m):
-        i = plan.order[k]
-        d, f, g, p = tree.freedom[i], wrench[i], factors.rates[i], tree.parent[i]
-        for c in range(d):
-            g[c] = along(tree.S[i], c, f)
-        for e in range(plan.begins[k], plan.begins[k + 1]):
-            j = plan.later[e]
-            subtract_columns(wrench[j], factors.pair[2 * e + 1], g, d)
-        if p >= 0:
-            subtract_columns(f, factors.left[i], g, d)
-            hand_down(f, tree.arm[i], wrench[p])
-    for k in range(m - 1, -1, -1):
-        i = plan.order[k]
-        d, x, g, p, S = tree.freedom[i], v[i], factors.rates[i], tree.parent[i], tree.S[i]
-        for c in range(6):
-            x[c] = 0.0
-        if p >= 0:
-            carry(v[p], tree.arm[i], x)
-            for c in range(d):
-                g[c] -= along(factors.right[i], c, x)
-        for e in range(plan.begins[k], plan.begins[k + 1]):
-            j = plan.later[e]
-            for c in range(d):
-                g[c] -= along(factors.pair[2 * e], c, v[j])
+        d = tree.freedom[plan.order[k]]
         if d == 1:
-            g[0] *= factors.corner[i, 0]
-        elif d > 1:
-            solve_corner(factors.corner[i], d, factors.row[i], g)
-        for c in range(d):
-            for b in range(6):
-                x[b] += S[6 * c + b] * g[c]
+            take_rates(tree, plan, factors, wrench, k, 1)
+        elif d == 6:
+            take_rates(tree, plan, factors, wrench, k, 6)
+        else:
+            take_rates(tree, plan, factors, wrench, k, d)
+    for k in range(m - 1, -1, -1):
+        d = tree.freedom[plan.order[k]]
+        if d == 1:
+            give_twist(tree, plan, factors, v, k, 1)
+        elif d == 6:
+            give_twist(tree, plan, factors, v, k, 6)
+        else:
+            give_twist(tree, plan, factors, v, k, d)
 
 
 @kernel
@@ -658,46 +824,66 @@ def solve_matrix(problem: TreeProblem, plan: Plan, factors: Parts, wrench: np.nd
         solve_tree(problem.tree, plan, factors, wrench, v)
 
 
-@kernel
-def climb(tree: Tree, factors: Parts, i: int, f: np.ndarray, up: np.ndarray) -> float:
-    """What a wrench f on body i costs there, f^T S D^-1 S^T f, and in `up` what is left of it for the parent."""
-    d, g, total = tree.freedom[i], factors.rates[i], 0.0
+@kernel(inline=True)
+def climb_one(tree: Tree, factors: Parts, i: int, d: int, f: np.ndarray) -> float:
+    """What a wrench f on body i costs there, f^T S D^-1 S^T f; f becomes what is left of it for the parent.
+
+    d: the freedom of the body, as for `take_rates`.
+    """
+    g, x, up, total = factors.rates[i], np.empty(d if d == 1 else 6), np.empty(6), 0.0
     for c in range(d):
-        g[c] = along(tree.S[i], c, f)
-        up[c] = g[c]
-    solve_corner(factors.corner[i], d, factors.row[i], up)
+        g[c] = f[(c + 3) % 6] if d == 6 else along(tree.S[i], c, f)
+        x[c] = g[c]
+    if d == 1:
+        x[0] *= factors.corner[i, 0]
+    elif d == 6:
+        solve_six(factors.corner[i], factors.row[i], x)
+    else:
+        solve_corner(factors.corner[i], d, factors.row[i], x)
     for c in range(d):
-        total += g[c] * up[c]
+        total += g[c] * x[c]
     for c in range(6):
         up[c] = 0.0
     if tree.parent[i] >= 0:
         subtract_columns(f, factors.left[i], g, d)
         hand_down(f, tree.arm[i], up)
+    for c in range(6):
+        f[c] = up[c]
     return total
+
+
+@kernel(inline=True)
+def climb(tree: Tree, factors: Parts, i: int, f: np.ndarray, out: np.ndarray) -> None:
+    """`climb_one` for some wrenches f (k, 6) on body i; what they cost is added to `out` (k,)."""
+    d = tree.freedom[i]
+    for r in range(out.shape[0]):
+        if d == 1:
+            out[r] += climb_one(tree, factors, i, 1, f[r])
+        elif d == 6:
+            out[r] += climb_one(tree, factors, i, 6, f[r])
+        else:
+            out[r] += climb_one(tree, factors, i, d, f[r])
 
 
 @kernel(apart=True)
-def mobility(
-    tree: Tree, place: np.ndarray, factors: Parts, a: int, b: int, f: np.ndarray, g: np.ndarray, t: np.ndarray
-) -> float:
-    """J H^-1 J^T of one row with the wrenches f on body a, g on body b, with the factors of H; t (6,): room.
+def mobilities(
+    tree: Tree, place: np.ndarray, factors: Parts, a: int, b: int, f: np.ndarray, g: np.ndarray, out: np.ndarray
+) -> None:
+    """J H^-1 J^T of rows with the wrenches f (k, 6) on body a, g on body b, with the factors of H, in out (k,).
 
     H = L D L^T along the tree: the sum of what the wrenches meet on the way to the roots.  f and g are used up.
     """
-    total = 0.0
+    for r in range(out.shape[0]):
+        out[r] = 0.0
     while a >= 0 or b >= 0:
         if a == b:
-            for c in range(6):
-                f[c] += g[c]
+            for r in range(out.shape[0]):
+                for c in range(6):
+                    f[r, c] += g[r, c]
             b = -1
         elif b < 0 or (a >= 0 and place[a] < place[b]):
-            total += climb(tree, factors, a, f, t)
+            climb(tree, factors, a, f, out)
             a = tree.parent[a]
-            for c in range(6):
-                f[c] = t[c]
         else:
-            total += climb(tree, factors, b, g, t)
+            climb(tree, factors, b, g, out)
             b = tree.parent[b]
-            for c in range(6):
-                g[c] = t[c]
-    return total

@@ -214,7 +214,7 @@ class Tree(NamedTuple):
 
     parent: np.ndarray  # (m,) body, or OUTSIDE
     arm: np.ndarray  # (m, 3) from the parent's centre of mass [m]; any where there is no parent
-    freedom: np.ndarray  # (m,) columns of S
+    freedom: np.ndarray  # (m,) columns of S; 6: turns about x, y, z, then shifts, of a body that no joint holds
     S: np.ndarray  # (m, 36) columns of S, one after the other: 6 numbers each
     given: np.ndarray  # (m, 6) V_0
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stickslip.contact.constants import LARGEST_PROOF, NO_WAY_OUT
+from stickslip.contact.constants import LARGEST_PROOF, SHARP
 from stickslip.contact.contacts import Contacts
 
 
@@ -36,4 +36,4 @@ def wedged_contacts(contacts: Contacts) -> np.ndarray | None:
         return None
     weights /= total
     approach, moved = -float(q_N @ weights) / size, float(np.abs(rows.T @ weights).max())
-    return np.flatnonzero(weights > 0.0) if moved <= NO_WAY_OUT * approach else None
+    return np.flatnonzero(weights > 0.0) if moved <= SHARP * approach else None

@@ -153,7 +153,7 @@ def ensemble(
 
 
 def _as_scenario(moving: Any, dt: Any, t_end: Any) -> Scenario:
-    """What is run many times; a scene that is no scenario needs step size and end time."""
+    """The scenario that is run many times; a scene that is no scenario needs step size and end time."""
     if isinstance(moving, Scenario):
         return moving
     if t_end is None:

@@ -1,4 +1,4 @@
-"""What the members of an ensemble of scenes are asked for, from the records of their steps.
+"""Observables of the members of an ensemble of scenes, from the records of their steps.
 
 As for mechanisms (`mechanisms.templates.watch`): positions between the ends of a step by cubic polynomials, velocities
 and quaternions by straight lines; extremes and shares over the ends of steps.
@@ -21,7 +21,7 @@ _TIME, _CONTACT, _OTHER = IMPACT_COLUMNS.index("time"), IMPACT_COLUMNS.index("co
 
 @dataclass(frozen=True)
 class Asked:
-    """What is watched: the section as `watched` tells it, its period [s], the coordinate that travels (-1: none).
+    """A request: the section as `watched` tells it, its period [s], the coordinate that travels (-1: none).
 
     points : passages that are kept, the last ones;  first : step from which on all is watched.
     """
@@ -39,7 +39,7 @@ class Asked:
 
 @dataclass
 class Watch:
-    """What was seen of one member; `before` is the state (q, u) at the end of the last step that was looked at."""
+    """Observations of one member so far; `before` is the state (q, u) at the end of the last step seen."""
 
     asked: Asked
     before: tuple[Array, Array]

@@ -66,7 +66,7 @@ class SceneRequest:
 
     @property
     def step_cost(self) -> int:
-        """What a step costs, in steps of a mechanism."""
+        """Cost of a step of a scene, in steps of a mechanism."""
         return _STEP_COST * max(1, len(self.system.contact_names))
 
     @property
@@ -75,7 +75,7 @@ class SceneRequest:
 
     @property
     def asked(self) -> Asked:
-        """What the members watch."""
+        """Section, travel and period that the members watch."""
         kind, place, level = watched(self.system, self.section)  # type: ignore[arg-type]  # it has the names
         period = float(self.section.period) if isinstance(self.section, PhaseSection) else 0.0
         return Asked(kind, place, level, period, self.travel, self.points, self.skip, self.dt, self.system.dim)

@@ -1,4 +1,4 @@
-"""What an experiment measured, and what the model says of it for given values: motions, impacts, cycles.
+"""Experiments: measured motions, impacts and cycles, and what a model predicts of them for given values.
 
 Every experiment gives a row of measured numbers, a row of predicted ones, and the derivatives of the prediction.
 """

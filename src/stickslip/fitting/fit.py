@@ -125,7 +125,7 @@ def prepared(
 
 
 def _task(problem: Problem, subject: _Subject, estimate: bool, seed: int, count: int) -> tuple[Any, ...]:
-    """What tells one fit from another: its words and numbers, and what its model predicts at three points.
+    """Identity of a fit, for its notes: words, numbers, and predictions of its model at three points.
 
     A model may be any function; two that predict equal bits at a quarter, a half and three quarters of all ranges, for
     all data, are taken for one.
@@ -139,7 +139,7 @@ def _task(problem: Problem, subject: _Subject, estimate: bool, seed: int, count:
 
 @dataclass(frozen=True)
 class _Wanted:
-    """What is told of a fit: whether its noise was estimated, the level and kind of intervals, bootstrap draws."""
+    """Options of the report: whether its noise was estimated, the level and kind of intervals, bootstrap draws."""
 
     estimated: bool
     level: float
@@ -220,7 +220,7 @@ def _result(
     problem: Problem, z: Array, chi2: float, subject: _Subject, kept: Notes, report: Callable[..., None],
     wanted: _Wanted,
 ) -> Fit:  # fmt: skip
-    """Intervals and everything else that is told of a fit."""
+    """The `Fit` for unknowns z that are found: values, intervals, curves and blind directions."""
     names, k = problem.names, len(problem.names)
     limit = intervals.threshold(wanted.level, problem.count, problem.size, not wanted.estimated)
     at_edge = tuple(i for i in range(k) if z[i] < 1e-7 or z[i] > 1.0 - 1e-7)
@@ -356,7 +356,7 @@ def _first_noise(noise: Any, channels: Sequence[str], experiments: Sequence[Expe
 
 
 class _Subject:
-    """What is fitted: a mechanism, a scene, or a function that builds one of them."""
+    """The model of a fit: a mechanism, a scene, or a function that builds one of them."""
 
     def __init__(
         self, model: Any, law: ImpactLaw, options: dict[str, Any], names: Sequence[str], middle: Array

@@ -1,4 +1,4 @@
-"""What a fit has computed so far, kept in a file: one that was broken off goes on from there."""
+"""Results of a fit so far, kept in a file: a fit that was broken off goes on from there."""
 
 from __future__ import annotations
 

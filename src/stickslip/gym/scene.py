@@ -63,7 +63,7 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
 
     @abstractmethod
     def observe(self) -> Array:
-        """What the agent sees."""
+        """Observations of the agent, (observations,)."""
 
     @abstractmethod
     def reward(self, action: Array) -> float:

@@ -40,7 +40,7 @@ class Task(ABC):
 
     @abstractmethod
     def observe(self, q: Array, u: Array) -> Array:
-        """What the agent sees, (members, observations)."""
+        """Observations of the agent, (members, observations)."""
 
     @abstractmethod
     def drive(self, q: Array, u: Array, action: Array) -> Mapping[str, Array]:

@@ -12,8 +12,9 @@ import numpy as np
 
 from stickslip.jit import elementwise, memory, syntax
 from stickslip.jit.arithmetic import binary, convert
+from stickslip.jit.calls import Calls
 from stickslip.jit.errors import KernelError
-from stickslip.jit.expressions import Expressions, Merged
+from stickslip.jit.expressions import Merged
 from stickslip.jit.parallel import prange
 from stickslip.jit.scope import Loop, Missing, Names, Slot, Slots, joined
 from stickslip.jit.values import (
@@ -31,7 +32,7 @@ from stickslip.jit.values import (
 )
 
 
-class Statements(Expressions):
+class Statements(Calls):
     """Writes statements of kernels into one LLVM function."""
 
     def statements(self, body: Iterable[ast.stmt]) -> None:

@@ -14,8 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.jit import entry, kernel
-from stickslip.lcp.lemke import SOLVED, Workspace, pivot_path, polish, scale
+from stickslip.lcp.lemke import Workspace, polish, scale
 from stickslip.lcp.lemke import workspace as lemke_workspace
+from stickslip.lcp.pivoting import SOLVED, pivot_path
 from stickslip.lcp.residuals import lcp_residual
 from stickslip.lcp.threads import in_threads
 

@@ -12,7 +12,8 @@ from math import lcm
 
 import numpy as np
 
-from stickslip.lcp.lemke import SOLVED, lemke_alone, scale
+from stickslip.lcp.lemke import lemke_alone, scale
+from stickslip.lcp.pivoting import SOLVED
 
 
 def proves_no_solution(A: np.ndarray, b: np.ndarray, v: np.ndarray) -> bool:

@@ -11,47 +11,40 @@ from stickslip.lcp import gauss_seidel, matrices, newton
 from stickslip.lcp import lemke as lemke_method
 from stickslip.lcp.enumeration import LIMIT as ENUMERATION_LIMIT
 from stickslip.lcp.enumeration import enumerate_first, enumerate_points
-from stickslip.lcp.infeasibility import find_proof, proves_no_solution
+from stickslip.lcp.infeasibility import find_proof
 from stickslip.lcp.linear import all_finite
 from stickslip.lcp.methods import asked
+from stickslip.lcp.outcomes import (
+    _SOLVED_BY_LEMKE,
+    NO_SUPPORT,
+    PROVED,
+    TOLERANCE,
+    in_given_units,
+    mixed_solution,
+    sentence,
+    solution_of,
+)
+from stickslip.lcp.pivoting import RAY, SOLVED
 from stickslip.lcp.problems import (
     LCPSolution,
     checked_count,
-    checked_mask,
     checked_matrix,
     checked_problem,
     checked_start,
     checked_tolerance,
 )
 from stickslip.lcp.residuals import make_complementary, mlcp_residual
-from stickslip.lcp.scaling import ScaledProblem, is_far_out, scaled
+from stickslip.lcp.scaling import is_far_out, scaled
 from stickslip.lcp.threads import in_threads
 
 METHODS = ("auto", "lemke", "enumerate", "gauss-seidel", "newton")
-MIXED_METHODS = ("auto", "lemke", "newton")
-TOLERANCE = 1e-10  # unless a call or a solver object says otherwise
 
-NO_SUPPORT = 8  # enumeration: every support looked at, none solves
 AUTO_ATTEMPTS = 50  # paths of Lemke's method that `auto` follows
 AUTO_ENUMERATION = 12  # `auto` looks at all supports up to this size when Lemke and Newton both end without a solution
 AUTO_ENUMERATION_FIRST = 8  # up to this size looking at all supports is faster than Newton's method
 
-_SENTENCES = {
-    lemke_method.SOLVED: "solved by {method} in {iterations} {unit}",
-    lemke_method.RAY: "Lemke's path ended on a secondary ray after {iterations} pivots: no solution it can reach",
-    lemke_method.PIVOT_LIMIT: "stopped after {iterations} pivots without a solution; raise max_iterations",
-    lemke_method.INACCURATE: "lost accuracy: residual {residual:.1e} after {iterations} {unit}; try method='newton'",
-    gauss_seidel.SWEEP_LIMIT: "not converged: residual {residual:.1e} after {iterations} sweeps; try method='lemke'",
-    gauss_seidel.DIAGONAL: "{method} needs a positive diagonal and this matrix has none throughout; try method='lemke'",
-    newton.ITERATION_LIMIT: "not converged: residual {residual:.1e} after {iterations} steps; try method='lemke'",
-    newton.STALLED: "Newton's method stalled at residual {residual:.1e} after {iterations} steps; try method='lemke'",
-    NO_SUPPORT: "no solution found: none of the {iterations} complementary supports gives one within the tolerance",
-}
-_PROVED = "no solution exists (proof returned); "
-_UNITS = {"lemke": "pivots", "newton": "Newton steps", "enumerate": "supports"}  # of the others: sweeps
 _ndarray, _float64, _empty = np.ndarray, np.dtype(np.float64), np.empty
 _new: Any = tuple.__new__
-_SOLVED_BY_LEMKE = [f"solved by lemke in {count} pivots" for count in range(100)]
 _LIMITS = {"auto": None, "lemke": None, "enumerate": None, "gauss-seidel": 10_000, "newton": 100}  # None: 50 n + 200
 ENUMERATE, GAUSS_SEIDEL, NEWTON = 0, 1, 2
 _CODES = {"enumerate": ENUMERATE, "gauss-seidel": GAUSS_SEIDEL, "newton": NEWTON}
@@ -139,7 +132,7 @@ def _solve_checked(A: Any, b: Any, method: Any, tol: Any, max_iterations: Any, x
     with np.errstate(all="ignore"):  # the answer is judged, whatever overflowed on the way
         problem = scaled(M, v)
         answer = _by_method(method, problem.A, problem.b, tolerance, limit, problem.start(start), word)
-        return _in_given_units(M, v, np.zeros(n, dtype=bool), problem, answer, tolerance)
+        return in_given_units(M, v, np.zeros(n, dtype=bool), problem, answer, tolerance)
 
 
 def _by_method(
@@ -156,36 +149,13 @@ def _by_method(
     if method == "gauss-seidel":
         x, y = start, np.empty(n)
         code, count, residual = gauss_seidel.projected_gauss_seidel(A, b, x, y, lemke_method.workspace(n), limit, tol)
-        return _solution(word, x, y, code, count, residual)
-    first = _by_newton(A, b, tol, limit, start)
+        return solution_of(word, x, y, code, count, residual)
+    first = by_newton(A, b, tol, limit, start)
     if first.solved:
         return first
     second = _by_lemke(A, b, tol, 50 * n + 200)
     note = f"Newton's method stalled at residual {first.residual:.1e}; {second.status}"
     return second._replace(status=note) if second.solved or second.proof is not None else first
-
-
-def _in_given_units(
-    A: np.ndarray, b: np.ndarray, free: np.ndarray, problem: ScaledProblem, answer: LCPSolution, tol: float
-) -> LCPSolution:
-    """Turn the answer to a scaled problem into an answer to the given problem, and judge it on the given A and b.
-
-    In the given units x or y may overflow or vanish; then the answer is not solved, and its status says why.
-    """
-    x, y = problem.unknowns(answer.x), np.empty(len(b))
-    residual = mlcp_residual(A, b, free, x, y)
-    solved = bool(answer.solved and residual <= tol)
-    status = answer.status
-    if solved:
-        make_complementary(x, y)
-        y[free] = 0.0
-    elif answer.solved:
-        status = f"no solution in floating-point numbers: x or y overflows or vanishes; of the scaled problem: {status}"
-    proof = None if answer.proof is None else problem.multipliers(answer.proof)
-    if proof is not None and not proves_no_solution(A, b, proof):
-        proof, status = None, status.replace(_PROVED, "")
-    ray = None if answer.ray is None else problem.direction(answer.ray)
-    return answer._replace(x=x, y=y, solved=solved, status=status, residual=float(residual), ray=ray, proof=proof)
 
 
 def enumerate_lcp(A: Any, b: Any, *, tol: float = TOLERANCE) -> list[LCPSolution]:
@@ -226,60 +196,6 @@ def enumerate_lcp(A: Any, b: Any, *, tol: float = TOLERANCE) -> list[LCPSolution
     return answers
 
 
-def solve_mlcp(
-    A: Any, b: Any, free: Any, method: str | Any = "auto", *, tol: float = TOLERANCE, max_iterations: int | None = None
-) -> LCPSolution:
-    """Solve the mixed LCP  y = A x + b with y_i = 0, x_i of any sign where free[i], 0 <= y_i perp x_i >= 0 elsewhere.
-
-    Parameters
-    ----------
-    A, b : shapes (n, n) and (n,).
-    free : boolean mask, shape (n,): True where the unknown may have any sign.
-    method : a word, or a solver object of that name.
-        "lemke" eliminates the free unknowns where their block is regular.  Where it is singular (redundant bilateral
-        constraints), each free unknown is split into two non-negative ones; PSD and copositive-plus matrices stay so.
-        "newton" works on the mixed problem as it stands.
-        "auto" takes Lemke's method, then Newton's.
-    tol : largest scaled residual that counts as solved.
-    max_iterations : pivots (default 100 n + 200) or Newton steps (100).
-
-    Returns
-    -------
-    LCPSolution : `solved` only after a check on the given A and b.
-
-    Raises
-    ------
-    ValueError : wrong shapes, entries that are not finite, an unknown method.
-    """
-    M, v = checked_problem(A, b)
-    n = len(v)
-    mask = checked_mask(free, n)
-    _, method, tol, max_iterations = asked(method, MIXED_METHODS, tol, TOLERANCE, max_iterations)
-    tolerance = checked_tolerance(tol)
-    if n == 0:
-        return LCPSolution(np.zeros(0), np.zeros(0), True, "solved: nothing to solve, n = 0", 0.0, 0, method)
-    pivots = checked_count(max_iterations, "max_iterations", 100 * n + 200)
-    steps = checked_count(max_iterations, "max_iterations", 100)
-    if not is_far_out(M, v):
-        return _mixed_by_method(method, M, v, mask, tolerance, pivots, steps)
-    with np.errstate(all="ignore"):
-        problem = scaled(M, v)
-        answer = _mixed_by_method(method, problem.A, problem.b, mask, tolerance, pivots, steps)
-        return _in_given_units(M, v, mask, problem, answer, tolerance)
-
-
-def _mixed_by_method(
-    method: str, A: np.ndarray, b: np.ndarray, free: np.ndarray, tol: float, pivots: int, steps: int
-) -> LCPSolution:
-    solution: LCPSolution | None = None
-    if method in ("auto", "lemke"):
-        solution = _mixed_by_lemke(A, b, free, tol, pivots)
-        if solution.solved or method == "lemke":
-            return solution
-    other = _by_newton(A, b, tol, steps, np.zeros(len(b)), free)
-    return other if solution is None or other.solved else solution
-
-
 def classify_matrix(A: Any, *, tol: float = 0.0) -> matrices.MatrixClass:
     """Which of P, PSD, copositive and Z a square matrix is; exact for n <= 12.
 
@@ -318,19 +234,6 @@ def _check_enumerable(n: int) -> None:
         )
 
 
-def _sentence(method: str, code: int, count: int, residual: float) -> str:
-    unit = _UNITS.get(method, "sweeps")
-    unit = unit.removesuffix("s") if count == 1 else unit
-    return _SENTENCES[code].format(method=method, iterations=count, unit=unit, residual=residual)
-
-
-def _solution(method: str, x: np.ndarray, y: np.ndarray, code: int, count: int, residual: float) -> LCPSolution:
-    solved = code == lemke_method.SOLVED
-    if solved:
-        make_complementary(x, y)
-    return LCPSolution(x, y, solved, _sentence(method, code, count, residual), float(residual), int(count), method)
-
-
 @entry
 def _lemke_at_once(A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, tol: float) -> tuple:
     """One path of Lemke's method, for the fast lane of `solve_lcp`; no success where A, b and tol make no problem."""
@@ -352,8 +255,8 @@ def _by_lemke(A: np.ndarray, b: np.ndarray, tol: float, limit: int) -> LCPSoluti
         return solution
     x, y = np.empty(len(b)), np.empty(len(b))
     code, count, residual = lemke_method.lemke_by_right_side(A, b, x, y, limit, tol)
-    if code == lemke_method.SOLVED:
-        return _solution("lemke", x, y, code, solution.iterations + count, residual)
+    if code == SOLVED:
+        return solution_of("lemke", x, y, code, solution.iterations + count, residual)
     return _explained(A, b, solution)
 
 
@@ -361,15 +264,15 @@ def _follow_paths(A: np.ndarray, b: np.ndarray, tol: float, limit: int, attempts
     n = len(b)
     x, y, ray = np.empty(n), np.empty(n), np.zeros(n)
     code, count, residual = lemke_method.lemke_alone(A, b, x, y, ray, limit, tol, attempts)
-    solution = _solution("lemke", x, y, code, count, residual)
-    return solution._replace(ray=ray) if code == lemke_method.RAY else solution
+    solution = solution_of("lemke", x, y, code, count, residual)
+    return solution._replace(ray=ray) if code == RAY else solution
 
 
 def _explained(A: np.ndarray, b: np.ndarray, solution: LCPSolution) -> LCPSolution:
     """Add to an answer without a solution the reason: a proof that none exists, or advice after a secondary ray."""
     proof = find_proof(A, b, solution.ray)
     if proof is not None:
-        return solution._replace(status=_PROVED + solution.status, proof=proof)
+        return solution._replace(status=PROVED + solution.status, proof=proof)
     if solution.ray is not None and solution.method == "lemke":
         return solution._replace(status=solution.status + _advice(A))
     return solution
@@ -381,7 +284,7 @@ def _advice(A: np.ndarray) -> str:
     return f"{found}; method='enumerate' looks at every support" if n <= ENUMERATION_LIMIT else found
 
 
-def _by_newton(
+def by_newton(
     A: np.ndarray, b: np.ndarray, tol: float, limit: int, start: np.ndarray, free: np.ndarray | None = None
 ) -> LCPSolution:
     n = len(b)
@@ -389,16 +292,16 @@ def _by_newton(
     x, y = start.copy(), np.empty(n)
     code, count, residual = newton.semismooth_newton(A, b, mask, x, y, newton.workspace(n), limit, tol)
     if free is None:
-        return _solution("newton", x, y, code, count, residual)
-    return _mixed_solution("newton", x, y, mask, code, count, residual)
+        return solution_of("newton", x, y, code, count, residual)
+    return mixed_solution("newton", x, y, mask, code, count, residual)
 
 
 def _by_enumeration(A: np.ndarray, b: np.ndarray, tol: float, ray: np.ndarray | None = None) -> LCPSolution:
     n = len(b)
     x, y = np.empty(n), np.empty(n)
     found, count, residual = enumerate_first(A, b, x, y, lemke_method.workspace(n), tol)
-    code = lemke_method.SOLVED if found else NO_SUPPORT
-    solution = _solution("enumerate", x, y, code, count, residual)
+    code = SOLVED if found else NO_SUPPORT
+    solution = solution_of("enumerate", x, y, code, count, residual)
     return solution if found else _explained(A, b, solution._replace(ray=ray))
 
 
@@ -408,96 +311,12 @@ def _by_auto(A: np.ndarray, b: np.ndarray, tol: float, limit: int) -> LCPSolutio
     if first.solved:
         return first
     if n > AUTO_ENUMERATION_FIRST:
-        second = _by_newton(A, b, tol, 100, first.x)
+        second = by_newton(A, b, tol, 100, first.x)
         if second.solved:
             return second
     if n <= AUTO_ENUMERATION:
         return _by_enumeration(A, b, tol, first.ray)
     return _explained(A, b, first)
-
-
-def _mixed_solution(
-    method: str, x: np.ndarray, y: np.ndarray, free: np.ndarray, code: int, count: int, residual: float
-) -> LCPSolution:
-    solution = _solution(method, x, y, code, count, residual)
-    if solution.solved:
-        solution.y[free] = 0.0
-    return solution
-
-
-def _mixed_by_lemke(A: np.ndarray, b: np.ndarray, free: np.ndarray, tol: float, limit: int) -> LCPSolution:
-    n = len(b)
-    y = np.empty(n)
-    bound = ~free
-    A_ff, A_fc = A[np.ix_(free, free)], A[np.ix_(free, bound)]
-    x = np.zeros(n)
-    code, count, residual = lemke_method.INACCURATE, 0, np.inf
-    K = _free_part(A_ff, np.column_stack([A_fc, b[free]]))
-    if K is not None:
-        S = A[np.ix_(bound, bound)] - A[np.ix_(bound, free)] @ K[:, :-1]
-        s = b[bound] - A[np.ix_(bound, free)] @ K[:, -1]
-        code, count, x[bound] = _lemke_raw(S, s, tol, limit)
-        x[free] = -(K[:, -1] + K[:, :-1] @ x[bound])
-        residual = _mixed_polish(A, b, free, x, y)
-    if residual > tol and free.any() and code != lemke_method.RAY:
-        split = np.concatenate([np.arange(n), np.flatnonzero(free)])
-        sign = np.concatenate([np.ones(n), -np.ones(int(free.sum()))])
-        code, more, z = _lemke_raw(
-            np.ascontiguousarray(A[np.ix_(split, split)] * sign[:, None] * sign), b[split] * sign, tol, limit
-        )
-        count += more
-        x = z[:n].copy()
-        x[free] -= z[n:]
-        residual = _mixed_polish(A, b, free, x, y)
-    if code == lemke_method.SOLVED and not residual <= tol:
-        code = lemke_method.INACCURATE
-    return _mixed_solution("lemke", x, y, free, code, count, residual)
-
-
-def _lemke_raw(A: np.ndarray, b: np.ndarray, tol: float, limit: int) -> tuple[int, int, np.ndarray]:
-    n = len(b)
-    x, y, ray = np.zeros(n), np.empty(n), np.empty(n)
-    if n == 0:
-        return lemke_method.SOLVED, 0, x
-    A, b = np.ascontiguousarray(A), np.ascontiguousarray(b)
-    code, count, _ = lemke_method.lemke_alone(A, b, x, y, ray, limit, tol, 3)
-    if code != lemke_method.SOLVED:
-        other = np.zeros(n)
-        found, more, _ = lemke_method.lemke_by_right_side(A, b, other, y, limit, tol)
-        if found == lemke_method.SOLVED:
-            return found, count + more, other
-    return code, count, x
-
-
-def _mixed_polish(A: np.ndarray, b: np.ndarray, free: np.ndarray, x: np.ndarray, y: np.ndarray) -> float:
-    """Recompute x from its support, keep it where its residual is smaller; write y = A x + b, return the residual."""
-    before = mlcp_residual(A, b, free, x, y)
-    better, y_better = np.empty_like(x), np.empty_like(y)
-    work = newton.workspace(len(x))
-    lemke_method.scale(A, b, *work[:4])
-    after = newton.from_support(A, b, free, x, np.zeros_like(x), better, y_better, work)
-    if after < before:
-        x[:], y[:] = better, y_better
-        return after
-    return before
-
-
-def _free_part(A: np.ndarray, right: np.ndarray) -> np.ndarray | None:
-    """A^-1 right, for the rows of the free unknowns; None where A is singular, or as good as that."""
-    if A.shape[0] == 0:
-        return np.zeros_like(right)
-    if not _regular(A):
-        return None
-    try:
-        return np.asarray(np.linalg.solve(A, right))
-    except np.linalg.LinAlgError:  # a pivot vanished between rows of very different size
-        size = 2.0 ** np.floor(np.log2(np.abs(A).max(axis=1)))[:, None]
-        return np.asarray(np.linalg.solve(A / size, right / size))
-
-
-def _regular(A: np.ndarray) -> bool:
-    scale = np.abs(A).max(axis=1)
-    return bool(np.all(scale > 0.0)) and 1.0 / np.linalg.cond(A / scale[:, None], 1) > 1e-12
 
 
 class Stack(NamedTuple):
@@ -577,7 +396,7 @@ def _solve_stack(A: np.ndarray, b: np.ndarray, method: str, tol: float, limit: i
             rays[i] = 0.0 if single.ray is None else single.ray
             proofs[i] = np.nan if single.proof is None else single.proof
         else:
-            status[i] = _sentence(name, int(codes[i]), int(counts[i]), float(residuals[i]))
+            status[i] = sentence(name, int(codes[i]), int(counts[i]), float(residuals[i]))
     has_proof = bool(np.isfinite(proofs).any())
     return LCPSolution(
         X,

@@ -35,17 +35,7 @@ class FunctionModel:
         potential: Function | None,
         coordinate_names: Sequence[str] = (),
     ) -> None:
-        for contact in contacts:
-            if not isinstance(contact, Contact):
-                raise ValueError(
-                    f"contacts of a system of functions must be Contact objects, got {type(contact).__name__}; "
-                    "elements with SymPy displacements belong to LagrangianSystem.from_energies."
-                )
-            if contact.closes_when is not None:
-                raise ValueError(
-                    f"contact {contact.name!r}: closes_when must be left out in a system of functions; contacts with a "
-                    "condition belong to LagrangianSystem.from_energies."
-                )
+        _require_plain(contacts)
         self.n_dof = n_dof
         self.functions: dict[str, Function] = {}
         self.state_laws: dict[tuple[str, int], str] = {}
@@ -68,14 +58,7 @@ class FunctionModel:
         if not self.mass_constant:
             dynamics_lines.insert(0, "mass(q, t, p, M)")
 
-        squares = " + ".join(f"{M[i][j]} * u[{i}] * u[{j}]" for i in range(n_dof) for j in range(n_dof))
-        known = "math.nan" if potential is None else self._call("potential", "potential", potential, "q, t, p")
-        energy_lines = [*mass_call, f"E[0] = 0.5 * ({squares})", f"E[1] = {known}"]
-        for k, contact in enumerate(contacts):
-            if contact.kind == SPRING:
-                preload = Printer(energy_lines).factor(laws[k]["threshold"])
-                energy_lines.append(f"E[1] += {preload} * math.fabs({self._gap(k, contact)})")
-
+        energy_lines = [*mass_call, *self._energy(M, contacts, laws, potential)]
         size_lines = [line for k, contact in enumerate(contacts) for line in self._size(k, contact)]
         self.sizes = _function("sizes", "q, t, p, s", size_lines)
 
@@ -129,6 +112,20 @@ class FunctionModel:
         if not np.all(np.isfinite(matrix)):
             raise ValueError(f"mass must be finite, got {shown(matrix.tolist())}.")
         return [], [[repr(float(x)) for x in row] for row in matrix]
+
+    def _energy(
+        self, M: list[list[str]], contacts: Sequence[Contact], laws: list[dict[str, Any]], potential: Function | None
+    ) -> list[str]:
+        """Lines that evaluate kinetic and potential energy; M has the text of the entries of the mass matrix."""
+        n_dof = self.n_dof
+        squares = " + ".join(f"{M[i][j]} * u[{i}] * u[{j}]" for i in range(n_dof) for j in range(n_dof))
+        known = "math.nan" if potential is None else self._call("potential", "potential", potential, "q, t, p")
+        lines = [f"E[0] = 0.5 * ({squares})", f"E[1] = {known}"]
+        for k, contact in enumerate(contacts):
+            if contact.kind == SPRING:
+                preload = Printer(lines).factor(laws[k]["threshold"])
+                lines.append(f"E[1] += {preload} * math.fabs({self._gap(k, contact)})")
+        return lines
 
     def _gap(self, k: int, contact: Contact) -> str:
         if contact.kind == TANGENT:
@@ -239,6 +236,21 @@ class FunctionModel:
                 if any(_of_state(x.name) for x in part.free_symbols):
                     self.state_laws.setdefault((name, k), str(readable(part, k)))
         return laws
+
+
+def _require_plain(contacts: Sequence[Any]) -> None:
+    """ValueError unless all contacts are of the kind that functions can describe."""
+    for contact in contacts:
+        if not isinstance(contact, Contact):
+            raise ValueError(
+                f"contacts of a system of functions must be Contact objects, got {type(contact).__name__}; "
+                "elements with SymPy displacements belong to LagrangianSystem.from_energies."
+            )
+        if contact.closes_when is not None:
+            raise ValueError(
+                f"contact {contact.name!r}: closes_when must be left out in a system of functions; contacts with a "
+                "condition belong to LagrangianSystem.from_energies."
+            )
 
 
 def _of_state(name: str) -> bool:

@@ -30,7 +30,8 @@ from stickslip.jit.cpu import COMPILER
 from stickslip.jit.sources import sources_hash
 from stickslip.jit.syntax import parsed
 from stickslip.jit.vault import Untrusted, leave, vault
-from stickslip.mechanisms.system import MUST_NOT_WRITE, System, read_only
+from stickslip.mechanisms.plain_functions import MUST_NOT_WRITE, read_only
+from stickslip.mechanisms.system import System
 
 SOLVER_CODES = {
     "gauss-seidel": codes.GAUSS_SEIDEL,

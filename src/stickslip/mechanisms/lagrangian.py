@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -12,51 +12,27 @@ import numpy as np
 import sympy as sp
 from numpy.typing import ArrayLike
 
-from stickslip.checks import Array, require_unique, unknown_name
+from stickslip.checks import Array
 from stickslip.jit.fingerprint import function_fingerprint, uses_objects
-from stickslip.laws.restitution import RestitutionCurve
 from stickslip.mechanisms.composed import stored_energy
-from stickslip.mechanisms.derivation import Expr, derivative, gradient, lagrange, shorten
-from stickslip.mechanisms.elements import (
-    Constraint,
-    Contact,
-    Element,
-    SlidingRow,
-    approach_symbols,
-    curve_functions,
-    sliding_row,
+from stickslip.mechanisms.derivation import Expr
+from stickslip.mechanisms.elements import Constraint, Contact, Element, curve_functions
+from stickslip.mechanisms.from_expressions import (
+    Given,
+    derived_from_energies,
+    element_tuple,
+    rows_of_constraints,
+    rows_of_elements,
+    taken_as_given,
 )
 from stickslip.mechanisms.functions import Function, FunctionModel
-from stickslip.mechanisms.jumps import find_jump
 from stickslip.mechanisms.kinks import branched, kink_contacts, kink_source
 from stickslip.mechanisms.notation import Notation
 from stickslip.mechanisms.source import drift_source, jacobian_source, model_source, sizes_source
 from stickslip.mechanisms.symbolic import Equations
-from stickslip.mechanisms.system import CONSTRAINT, CONTACT, LAWS, SPRING, TANGENT, System, require_few_contacts
+from stickslip.mechanisms.system import CONTACT, System, require_few_contacts
 
 __all__ = ["Contact", "LagrangianSystem"]
-
-
-@dataclass(frozen=True)
-class Given:
-    """Expressions from which a system was derived, in plain symbols: energies and forces, or mass matrix and forces.
-
-    One of `kinetic` and `mass` is None; `potential` is None where it is not known.
-    """
-
-    kinetic: Expr | None
-    potential: Expr | None
-    forces: tuple[Expr, ...] | None
-    mass: sp.ImmutableMatrix | None = None
-
-    def replaced(self, names: Mapping[Expr, Expr]) -> Given:
-        """Return these expressions in other symbols."""
-        return Given(
-            None if self.kinetic is None else self.kinetic.xreplace(names),
-            None if self.potential is None else self.potential.xreplace(names),
-            None if self.forces is None else tuple(force.xreplace(names) for force in self.forces),
-            None if self.mass is None else self.mass.xreplace(names),
-        )
 
 
 class LagrangianSystem(System):
@@ -103,8 +79,10 @@ class LagrangianSystem(System):
         name: str = "system",
         units: Mapping[str, str] | None = None,
     ) -> None:
-        given = tuple(row for contact in contacts for row in (contact.contacts() if _plain(contact) else (contact,)))
-        contacts = (*given, *_equations_of(constraints))
+        given = tuple(
+            row for contact in contacts for row in (contact.contacts() if isinstance(contact, Contact) else (contact,))
+        )
+        contacts = (*given, *rows_of_constraints(constraints))
         require_few_contacts(len(contacts))
         if coordinates is None:
             if callable(mass):
@@ -176,13 +154,13 @@ class LagrangianSystem(System):
         positive : names of parameters, optional
             Masses, lengths and clearances that must stay positive, whatever values a run gives them.
         """
-        contacts = _elements(contacts)
-        rows = _rows(contacts, constraints)
+        contacts = element_tuple(contacts)
+        rows = rows_of_elements(contacts, constraints)
         stored = stored_energy(contacts)
         potential = potential if stored == 0 else potential + stored
         expressions = [kinetic, potential, forces, [vars(row) for row in rows]]
         notation = Notation(q, velocities, time, parameters or {}, expressions)
-        equations, given = _derive(name, notation, kinetic, potential, forces, rows)
+        equations, given = derived_from_energies(name, notation, kinetic, potential, forces, rows)
         return cls._derived(equations, given, notation, rows, units, positive)
 
     @classmethod
@@ -214,8 +192,8 @@ class LagrangianSystem(System):
             V(q, t) [J], for the energy book only; without it the energy of a trajectory is not known (nan). The
             kinetic energy is u^T M u / 2.
         """
-        contacts = _elements(contacts)
-        rows = _rows(contacts, constraints)
+        contacts = element_tuple(contacts)
+        rows = rows_of_elements(contacts, constraints)
         if stored_energy(contacts) != 0:
             raise ValueError(
                 "contacts with springs of their own (Prandtl, Masing) belong to from_energies; here give their forces "
@@ -224,7 +202,7 @@ class LagrangianSystem(System):
         M = sp.Matrix(mass)
         expressions = [M, list(force), potential, [vars(row) for row in rows]]
         notation = Notation(q, velocities, time, parameters or {}, expressions)
-        equations, given = _given(name, notation, M, force, potential, rows)
+        equations, given = taken_as_given(name, notation, M, force, potential, rows)
         return cls._derived(equations, given, notation, rows, units, positive)
 
     @classmethod
@@ -445,291 +423,3 @@ def _in_symbols(value: Any, plain: Mapping[Expr, Expr]) -> Any:
     if isinstance(value, (list, tuple)):
         return type(value)(_in_symbols(each, plain) for each in value)
     return value.xreplace(plain) if isinstance(value, sp.Basic) else value
-
-
-# -- from expressions ----------------------------------------------------------------------------------------
-
-
-def _equations_of(constraints: Iterable[Constraint]) -> tuple[Contact, ...]:
-    """The rows of the constraints."""
-    if not isinstance(constraints, Iterable) or isinstance(constraints, str):
-        raise ValueError(f"constraints must be a list of Constraint, got {constraints!r}.")
-    given = tuple(constraints)
-    for each in given:
-        if not isinstance(each, Constraint):
-            raise ValueError(f"constraints must be a list of Constraint(name, equation=...), got {each!r} in it.")
-    return tuple(row for each in given for row in each.contacts())
-
-
-def _plain(contact: Any) -> bool:
-    """Whether an element is a contact with its own directions, no element of another class."""
-    return isinstance(contact, Contact)
-
-
-def _require_names(rows: Sequence[Contact]) -> None:
-    """ValueError where two contacts or constraints have one name."""
-    held = any(row.kind >= CONSTRAINT for row in rows)
-    require_unique("contact and constraint names" if held else "contact names", [row.name for row in rows])
-
-
-def _elements(contacts: Iterable[Element]) -> tuple[Element, ...]:
-    """The elements, once and for all."""
-    if not isinstance(contacts, Iterable) or isinstance(contacts, str):
-        raise ValueError(f"contacts must be a list of contacts and elements, got {contacts!r}.")
-    return tuple(contacts)
-
-
-def _rows(elements: tuple[Element, ...], constraints: Iterable[Constraint] = ()) -> tuple[Contact, ...]:
-    """The contacts of all elements, then the rows of the constraints."""
-    require_few_contacts(len(elements))
-    for element in elements:
-        if not callable(getattr(element, "contacts", None)):
-            raise ValueError(
-                f"contacts must be a list of elements such as Contact, Stop or a joint, got {element!r} in it."
-            )
-    rows = tuple(row for element in elements for row in element.contacts()) + _equations_of(constraints)
-    _require_names(rows)
-    return rows
-
-
-def _derive(
-    name: str,
-    notation: Notation,
-    kinetic: Expr,
-    potential: Expr,
-    forces: Sequence[Expr] | Mapping[Expr, Expr] | None,
-    contacts: Sequence[Contact],
-) -> tuple[Equations, Given]:
-    q, u, t = notation.state
-    T = notation.read(kinetic, "kinetic")
-    V = notation.read(potential, "potential")
-    Q = _generalised_forces(notation, forces)
-    M, h = lagrange(q, u, t, T, V, Q)
-    given = Given(T, V, None if Q is None else tuple(Q))
-    return _equations(name, notation, M, h, T, V, contacts), given.replaced(notation.original)
-
-
-def _given(
-    name: str, notation: Notation, M: sp.Matrix, force: Sequence[Expr], potential: Expr, contacts: Sequence[Contact]
-) -> tuple[Equations, Given]:
-    q, u, _ = notation.state
-    f = len(q)
-    if M.shape != (f, f):
-        raise ValueError(f"mass must have shape ({f}, {f}), one row per coordinate, got {M.shape}.")
-    if len(force) != f:
-        raise ValueError(f"force must have {f} entries, one per coordinate, got {len(force)}.")
-    M = sp.ImmutableMatrix(f, f, lambda i, j: notation.read(M[i, j], f"mass[{i}, {j}]", "qtp"))
-    for i in range(f):
-        for j in range(i):
-            if not (M[i, j] - M[j, i]).expand().is_zero:
-                raise ValueError(f"mass must be symmetric, got [{i}, {j}] = {M[i, j]} and [{j}, {i}] = {M[j, i]}.")
-    h = sp.ImmutableMatrix(f, 1, [notation.read(x, f"force on {s.name!r}") for x, s in zip(force, q, strict=True)])
-    T = sum((M[i, j] * u[i] * u[j] for i in range(f) for j in range(f)), sp.S.Zero) / 2
-    V = sp.nan if potential is None else notation.read(potential, "potential", "qtp")
-    given = Given(None, None if potential is None else V, tuple(h), M)
-    return _equations(name, notation, M, h, T, V, contacts), given.replaced(notation.original)
-
-
-def _equations(
-    name: str,
-    notation: Notation,
-    M: sp.ImmutableMatrix,
-    h: sp.ImmutableMatrix,
-    T: Expr,
-    V: Expr,
-    contacts: Sequence[Contact],
-) -> Equations:
-    """Equations of motion with the rows of the contacts, in the user's own symbols."""
-    q, u, t = notation.state
-    rows = [_contact_row(notation, contact, k, q, t) for k, contact in enumerate(contacts)]
-    f, n = len(q), len(rows)
-    laws = [row["law"] for row in rows if row["law"] is not None]
-    for row in rows:
-        if row["kind"] == SPRING:
-            V += row["threshold"] * sp.Abs(row["g_N"])  # in the energy book only: its force is set-valued
-    equations = Equations(
-        name=name,
-        q=tuple(q),
-        u=tuple(u),
-        t=t,
-        parameters=tuple(notation.real[s] for s in notation.parameters),
-        M=M,
-        h=h,
-        contact_names=tuple(contact.name for contact in contacts),
-        kind=tuple(contact.kind for contact in contacts),
-        g_N=sp.ImmutableMatrix(n, 1, [row["g_N"] for row in rows]),
-        W_N=sp.ImmutableMatrix(n, f, [x for row in rows for x in row["w_N"]]),
-        w_hat_N=sp.ImmutableMatrix(n, 1, [row["w_hat_N"] for row in rows]),
-        W_T=sp.ImmutableMatrix(n, f, [x for row in rows for x in row["w_T"]]),
-        w_hat_T=sp.ImmutableMatrix(n, 1, [row["w_hat_T"] for row in rows]),
-        mu=tuple(row["friction"] for row in rows),
-        eps_N=tuple(row["restitution_normal"] for row in rows),
-        eps_T=tuple(row["restitution_tangential"] for row in rows),
-        threshold=tuple(row["threshold"] for row in rows),
-        kinetic=T,
-        potential=V,
-        mu_slip=tuple(row["friction"] if row["law"] is None else row["law"].slip for row in rows) if laws else (),
-        law_values=tuple(value for law in laws for value in law.values.values()),
-        gates=tuple(row["gate"] for row in rows) if any(row["gate"] != 1 for row in rows) else (),
-    )
-    return equations.replaced(notation.original)
-
-
-def _generalised_forces(notation: Notation, forces: Sequence[Expr] | Mapping[Expr, Expr] | None) -> list[Expr] | None:
-    if forces is None:
-        return None
-    if isinstance(forces, Mapping):
-        names = [s.name for s in notation.q]
-        given = {}
-        for key, value in forces.items():
-            coordinate = str(getattr(notation.plain.get(key, key), "name", key))
-            if coordinate not in names:
-                raise ValueError(f"forces: {unknown_name('coordinate', coordinate, names)}")
-            given[coordinate] = value
-        forces = [given.get(coordinate, 0) for coordinate in names]
-    if len(forces) != len(notation.q):
-        raise ValueError(f"forces must have {len(notation.q)} entries, one per coordinate, got {len(forces)}.")
-    return [notation.read(force, f"force on {x.name!r}") for force, x in zip(forces, notation.q, strict=True)]
-
-
-def _contact_row(notation: Notation, contact: Contact, k: int, q: Sequence[Expr], t: Expr) -> dict[str, Any]:
-    """Differentiate gap and slip: w = d g/d q, w_hat = d g/d t [GS05] eq. (10)."""
-    if contact.kind >= CONSTRAINT:
-        return _constraint_row(notation, contact)
-
-    def read(value: Any, what: str, allowed: str = "qtp") -> Expr:
-        return notation.read(value, f"{what} of contact {contact.name!r}", allowed)
-
-    def direction(values: Any, what: str) -> list[Expr]:
-        values = list(values)
-        if len(values) != len(q):
-            raise ValueError(
-                f"{what} of contact {contact.name!r} must have {len(q)} entries, one per coordinate, got {len(values)}."
-            )
-        return [read(value, what) for value in values]
-
-    zero = [sp.S.Zero] * len(q)
-    displacement = sp.S.Zero if contact.gap is None else read(contact.gap, "gap")
-    if contact.kind in (CONTACT, SPRING, TANGENT):
-        _require_continuous(notation, displacement, contact)
-    law = contact.friction_law
-    sliding = None if law is None else _sliding_row(notation, contact, k)
-    row: dict[str, Any] = {name: _coefficient(notation, contact, k, name) for name in LAWS[1:]}
-    row["law"] = sliding
-    row["friction"] = _coefficient(notation, contact, k, "friction") if sliding is None else sliding.stick
-    row |= {"kind": contact.kind, "w_N": zero, "w_hat_N": sp.S.Zero, "w_T": zero, "w_hat_T": sp.S.Zero}
-    row["g_N"] = displacement if contact.kind in (CONTACT, SPRING, TANGENT) else sp.S.Zero
-    row["gate"] = sp.S.One if contact.closes_when is None else read(contact.closes_when, "closes_when")
-    if contact.has_normal:
-        row["w_N"] = gradient(displacement, q) if contact.normal is None else direction(contact.normal, "normal")
-        moving = contact.normal_drift
-        row["w_hat_N"] = derivative(displacement, t) if moving is None else read(moving, "normal_drift")
-        _require_direction(row["w_N"], contact, "gap" if contact.normal is None else "normal")
-    slip, drift = contact.direction("slip"), contact.direction("tangent_drift")
-    if contact.tangent is not None:
-        row["w_T"] = direction(contact.direction("tangent"), "tangent")
-        row["w_hat_T"] = read(0 if drift is None else drift, "tangent_drift")
-    elif contact.slip_velocity is not None:
-        rate = notation.read(contact.direction("slip_velocity"), f"slip_velocity of contact {contact.name!r}")
-        row["w_T"], row["w_hat_T"] = _rates(notation, rate, f"slip_velocity of contact {contact.name!r}")
-    elif contact.has_tangent:
-        pairs = slip if isinstance(slip, (list, tuple)) else [(1, slip)]
-        terms = [(sp.S.One, displacement)]
-        if contact.kind != SPRING:
-            terms = [(read(factor, "slip factor"), read(slip, "slip")) for factor, slip in pairs]
-        row["w_T"] = [shorten(sum(a * derivative(slip, x) for a, slip in terms)) for x in q]
-        row["w_hat_T"] = sum(a * derivative(slip, t) for a, slip in terms)
-    _require_no_jump(row, contact)
-    if contact.has_tangent:
-        what = next((key for key in ("tangent", "slip_velocity") if getattr(contact, key) is not None), "slip")
-        _require_direction(row["w_T"], contact, what)
-    return row
-
-
-def _constraint_row(notation: Notation, contact: Contact) -> dict[str, Any]:
-    """The row of a constraint: J and b of J u + b = 0 stand in the place of w_T and w_hat_T."""
-    q, _, t = notation.state
-    zero = [sp.S.Zero] * len(q)
-    row: dict[str, Any] = dict.fromkeys((*LAWS, "g_N", "w_hat_N", "w_hat_T"), sp.S.Zero)
-    row |= {"law": None, "kind": contact.kind, "w_N": zero, "w_T": zero, "gate": sp.S.One}
-    if contact.tangent is not None:
-        raise ValueError(f"constraint {contact.name!r}: direction= belongs to a system of functions; give equation=.")
-    if contact.gap is not None:
-        g = row["g_N"] = notation.read(contact.gap, f"equation of constraint {contact.name!r}", "qtp")
-        values = {notation.real[s]: notation.values[s.name] for s in notation.parameters}
-        jump = find_jump(g, {*q, t}, values)
-        if jump is not None:
-            raise ValueError(
-                f"equation of constraint {contact.name!r} jumps at {jump!s:.80}: it must be continuous in coordinates "
-                "and time."
-            )
-        row |= {"w_T": gradient(g, q), "w_hat_T": shorten(derivative(g, t))}
-        what = "equation"
-    else:
-        rate = notation.read(contact.slip, f"velocity of constraint {contact.name!r}")
-        row["w_T"], row["w_hat_T"] = _rates(notation, rate, f"velocity of constraint {contact.name!r}")
-        what = "velocity"
-    if all(entry.is_zero for entry in row["w_T"]):
-        raise ValueError(
-            f"{what} of constraint {contact.name!r} does not depend on any "
-            f"{'coordinate' if what == 'equation' else 'velocity'}: no reaction can keep it."
-        )
-    return row
-
-
-def _rates(notation: Notation, rate: Expr, what: str) -> tuple[list[Expr], Expr]:
-    """The row w and the drift w_hat of a velocity w^T u + w_hat; ValueError where it is not linear in u."""
-    u = notation.state[1]
-    w = gradient(rate, u)
-    if any(not entry.free_symbols.isdisjoint(u) for entry in w):
-        raise ValueError(f"{what} must be linear in the velocities, got {str(rate)[:80]}.")
-    return w, shorten(rate.xreplace(dict.fromkeys(u, sp.S.Zero)))
-
-
-def _coefficient(notation: Notation, contact: Contact, k: int, name: str) -> Expr:
-    """A coefficient of contact k in real plain symbols; a law of the approach in those of `approach_symbols`."""
-    value, also = contact.coefficient if name == "friction" else getattr(contact, name), frozenset[Expr]()
-    if isinstance(value, RestitutionCurve):
-        own = approach_symbols(k - 1 if contact.kind == TANGENT else k)  # a second tangent approaches as its contact
-        value, also = value.at(*own), frozenset(own)
-    # the energy of a spring, preload |x|, is a potential only where the preload is constant
-    allowed = "p" if contact.kind == SPRING else "qtp"
-    return notation.read(value, f"{name} of contact {contact.name!r}", allowed, also)
-
-
-def _sliding_row(notation: Notation, contact: Contact, k: int) -> SlidingRow:
-    """The friction law of contact k in real plain symbols."""
-    law = contact.friction_law
-    assert law is not None
-
-    def read(value: Any, what: str, also: frozenset[Expr]) -> Expr:
-        return notation.read(value, f"{what} of {type(law).__name__} of contact {contact.name!r}", "qtp", also)
-
-    return sliding_row(law, k, read)
-
-
-def _require_continuous(notation: Notation, gap: Expr, contact: Contact) -> None:
-    q, _, t = notation.state
-    values = {notation.real[s]: notation.values[s.name] for s in notation.parameters}
-    jump = find_jump(gap, {*q, t}, values)
-    if jump is not None:
-        raise ValueError(
-            f"gap of contact {contact.name!r} jumps at {jump!s:.80}: gaps must be continuous in coordinates and "
-            "time; use abs, max, min, or a piecewise whose pieces meet."
-        )
-
-
-def _require_no_jump(row: Mapping[str, Any], contact: Contact) -> None:
-    """Raise where a slip, or a gap that looked continuous, has the derivative of a jump."""
-    for what, entries in (("gap", (*row["w_N"], row["w_hat_N"])), ("slip", (*row["w_T"], row["w_hat_T"]))):
-        jumps = sorted(set().union(*(sp.sympify(x).atoms(sp.DiracDelta) for x in entries)), key=sp.default_sort_key)
-        if jumps:
-            raise ValueError(
-                f"{what} of contact {contact.name!r} jumps where {jumps[0].args[0]} = 0: it must be continuous in "
-                "coordinates and time; use abs, max, min, or a piecewise whose pieces meet."
-            )
-
-
-def _require_direction(w: Sequence[Expr], contact: Contact, what: str) -> None:
-    if all(entry.is_zero for entry in w):
-        raise ValueError(f"{what} of contact {contact.name!r} does not depend on any coordinate: no force acts there.")

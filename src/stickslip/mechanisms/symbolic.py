@@ -114,6 +114,9 @@ class Equations:
         """The equations as LaTeX, one display formula per line, for a document with amsmath."""
         return _as_latex(_tidy(self))
 
+    def __str__(self) -> str:
+        return self.text()
+
     def _repr_latex_(self) -> str:
         return self.latex()
 

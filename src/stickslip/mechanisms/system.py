@@ -18,33 +18,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip import codes
 from stickslip.checks import Array, counted, finite, real_array, require_unique, unknown_name
-from stickslip.codes import BEHIND
 from stickslip.contact.sections import CrossSection
-from stickslip.jit.plain import MATH, plain
 from stickslip.laws.friction import FrictionLaw
+from stickslip.mechanisms.by_differences import DRIFT_BY_DIFFERENCES, JACOBIAN_BY_DIFFERENCES, SIZES_OF_COORDINATES
+from stickslip.mechanisms.plain_functions import PlainFunctions
 
-CONTACT = 0
+CONTACT = codes.CONTACT
 """Unilateral contact: active when g_N <= 0; tangential part optional."""
-CLUTCH = 1
+CLUTCH = codes.CLUTCH
 """Upr on velocity level (sprag clutch): the normal row is always active, its gap reads 0."""
-FRICTION = 2
+FRICTION = codes.FRICTION
 """Dry friction joint with a load-independent bound: only a tangential row, always active."""
-SPRING = 3
+SPRING = codes.SPRING
 """Sgn on displacement level (prestressed spring): -lambda_T in threshold * Sgn(x), x in the gap slot."""
-TANGENT = 4
+TANGENT = codes.TANGENT
 """Second tangent of the contact one row before, which is then one in space: active when that contact is."""
-CONSTRAINT = 5
+CONSTRAINT = codes.CONSTRAINT
 """Equation g(q, t) = 0 that always holds, g in the gap slot: gamma_T = dg/dt = 0, with lambda_T of either sign."""
-NONHOLONOMIC = 6
+NONHOLONOMIC = codes.NONHOLONOMIC
 """Equation of the velocities that always holds, gamma_T = 0, such as rolling: a constraint whose gap reads 0."""
 
 KIND_NAMES = ("contact", "clutch", "friction", "spring", "tangent", "constraint", "velocity constraint")
 
 LAWS = ("friction", "restitution_normal", "restitution_tangential", "threshold")
 """The coefficients of a contact, in the order of `laws`."""
-
-MUST_NOT_WRITE = "must not write to its arguments, which are the state and the parameters of the run"
 
 
 class System:
@@ -168,7 +167,7 @@ class System:
         self.injected_into = injected_into
         self.friction_laws = tuple(friction_laws or [None] * self.n_contacts)
         self._source = source
-        self._namespaces: dict[bool, dict[str, Any]] = {}
+        self._plain_functions = PlainFunctions(self)
         self.positive = tuple(positive)
         self.forced = forced
         self.gated = (False,) * self.n_contacts
@@ -195,9 +194,6 @@ class System:
             f"<{type(self).__name__} {self.name!r}: {counted(self.n_dof, 'coordinate')}, "
             f"{counted(self.n_contacts, 'contact')}, {counted(len(self.parameter_names), 'parameter')}>"
         )
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_namespaces": {}}  # executed functions cannot be pickled, and need not be
 
     def _quantities(self) -> tuple[str, ...]:
         return self.coordinate_names + self.velocity_names + self.parameter_names
@@ -229,15 +225,15 @@ class System:
 
     def sizes_source(self) -> str:
         """Text of `sizes`; here for gaps of which nothing is known."""
-        return _SIZES_OF_COORDINATES
+        return SIZES_OF_COORDINATES
 
     def jacobian_source(self) -> str:
         """Text of `jacobian`; made on request, since only implicit steppers need it."""
-        return _DIFFERENCES.replace("N_COORDINATES", str(self.n_dof))
+        return JACOBIAN_BY_DIFFERENCES.replace("N_COORDINATES", str(self.n_dof))
 
     def drift_source(self) -> str:
         """Text of `drift`; here by differences along the motion, for systems whose directions are functions."""
-        return _DRIFT_BY_DIFFERENCES
+        return DRIFT_BY_DIFFERENCES
 
     @property
     def branched(self) -> System:
@@ -403,7 +399,7 @@ class System:
         """
         g = self.gap(q, t, p)
         if any(self.gated):
-            g[np.array(self.gated) & (g < -BEHIND) & (self.gates(q, t, p) <= 0.0)] = math.inf
+            g[np.array(self.gated) & (g < -codes.BEHIND) & (self.gates(q, t, p) <= 0.0)] = math.inf
         return g
 
     def gap_sizes(self, q: ArrayLike, t: float = 0.0, p: Array | None = None) -> Array:
@@ -481,50 +477,7 @@ class System:
         return self.parameter_values if p is None else p
 
     def _evaluate(self, function: str, inputs: tuple[Any, ...], outputs: tuple[Array, ...]) -> None:
-        arrays = [np.asarray(x, dtype=float) for x in inputs]
-        calls_user = bool(self.inject) and (self.injected_into is None or function in self.injected_into)
-        if not calls_user:
-            try:  # Python floats are much faster than NumPy scalars, but raise where compiled code gives nan
-                self._function(function, tolerant=False)(*[x.tolist() for x in arrays], *outputs)
-                return
-            except (ArithmeticError, ValueError):
-                pass
-        guard = np.copy if function == "jacobian" else read_only  # differences change q and u on their way
-        numbers = [guard(x) if x.ndim else x[()] for x in arrays]
-        try:
-            with np.errstate(all="ignore"):
-                self._function(function, tolerant=not calls_user)(*numbers, *outputs)
-        except (ArithmeticError, LookupError, TypeError, ValueError) as problem:
-            if not calls_user:
-                raise
-            if "read-only" in str(problem):  # NumPy's word for it
-                raise ValueError(
-                    f"{function} of system {self.name!r} {MUST_NOT_WRITE}: copy what you want to change."
-                ) from problem
-            reason = " ".join(f"{type(problem).__name__}: {problem}".split())[:300]
-            raise ValueError(f"{function} of system {self.name!r} cannot be evaluated: {reason}") from problem
-
-    def _function(self, name: str, tolerant: bool) -> Callable[..., Any]:
-        namespace = self._namespace(tolerant)
-        if name not in namespace:  # made when first asked for: not every run needs them
-            makers = {"jacobian": self.jacobian_source, "drift": self.drift_source, "sizes": self.sizes_source}
-            text = makers[name]()
-            exec(compile(text, f"<{name} of {self.name}>", "exec"), namespace)
-        function: Callable[..., Any] = namespace[name]
-        return function
-
-    def _namespace(self, tolerant: bool) -> dict[str, Any]:
-        if tolerant not in self._namespaces:
-            numbers: Any = _TOLERANT_MATH if tolerant else MATH
-            namespace = {
-                "math": numbers,
-                "dev": lambda function: function,
-                "sincos": lambda x: (numbers.sin(x), numbers.cos(x)),
-                **{name: plain(function) for name, function in self.inject.items()},
-            }
-            exec(compile(self._source, f"<model {self.name}>", "exec"), namespace)
-            self._namespaces[tolerant] = namespace
-        return self._namespaces[tolerant]
+        self._plain_functions.evaluate(function, inputs, outputs)
 
     # -- checks ----------------------------------------------------------------------------------------------
 
@@ -595,94 +548,12 @@ class System:
         return state
 
 
-_SIZES_OF_COORDINATES = """@dev
-def sizes(q, t, p, s):
-    gap(q, t, p, s)
-    total = 0.0
-    for j in range(len(q)):
-        total += abs(q[j])
-    for k in range(len(s)):
-        s[k] = abs(s[k]) + total
-"""
-
-_DIFFERENCES = """@dev
-def jacobian(q, u, t, p, K, C, work):
-    for j in range(N_COORDINATES):
-        x = q[j]
-        step = 6e-6 * max(1.0, math.fabs(x))
-        q[j] = x + step
-        force(q, u, t, p, work[0])
-        q[j] = x - step
-        force(q, u, t, p, work[1])
-        q[j] = x
-        for i in range(N_COORDINATES):
-            K[i, j] = (work[0, i] - work[1, i]) / (2.0 * step)
-        x = u[j]
-        step = 6e-6 * max(1.0, math.fabs(x))
-        u[j] = x + step
-        force(q, u, t, p, work[0])
-        u[j] = x - step
-        force(q, u, t, p, work[1])
-        u[j] = x
-        for i in range(N_COORDINATES):
-            C[i, j] = (work[0, i] - work[1, i]) / (2.0 * step)
-"""
-
-# Central differences of eighth order; the first line is room of shapes (n, f) and (n, 2) without a call to allocate it.
-_DRIFT_BY_DIFFERENCES = """@dev
-def drift(q, u, t, p, zeta):
-    W_N, W_T, w_hat = zeta[:, :1] * u, zeta[:, :1] * u, zeta * 1.0
-    speed = 0.0
-    for i in range(u.shape[0]):
-        speed = max(speed, abs(u[i]))
-    step = 5e-4 / (1.0 + speed)  # truncation and round-off near 1e-12 for motions of a few hundred rad/s
-    zeta[:, :] = 0.0
-    for away, weight in ((1.0, 4.0 / 5.0), (2.0, -1.0 / 5.0), (3.0, 4.0 / 105.0), (4.0, -1.0 / 280.0)):
-        for sign in (-1.0, 1.0):
-            tau = sign * away * step
-            geometry(q + tau * u, t + tau, p, W_N, W_T, w_hat)
-            for k in range(zeta.shape[0]):
-                gamma_N, gamma_T = w_hat[k, 0], w_hat[k, 1]
-                for j in range(u.shape[0]):
-                    gamma_N += W_N[k, j] * u[j]
-                    gamma_T += W_T[k, j] * u[j]
-                zeta[k, 0] += sign * weight * gamma_N / step
-                zeta[k, 1] += sign * weight * gamma_T / step
-"""
-
-
-class _Tolerant:
-    """`math` with NumPy's numbers: roots of negative numbers and quotients by zero are what machine code makes of them.
-
-    Python's numbers raise.
-    """
-
-    sqrt, floor, ceil = np.sqrt, np.floor, np.ceil
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(MATH, name)
-        return (lambda *numbers: np.float64(found(*numbers))) if callable(found) else found
-
-
-_TOLERANT_MATH = _Tolerant()
-
-
-# -- messages ------------------------------------------------------------------------------------------------
-
-
 class LawError(ValueError):
     """A coefficient that depends on the state has a value that makes no law."""
 
 
 MOST_CONTACTS = 3000
 """Contacts of a system in generalised coordinates: its LCP is dense, 3 rows a contact."""
-
-
-def read_only(values: Array) -> Array:
-    """The array, for a function that must not write to it."""
-    view = values.view()
-    view.flags.writeable = False
-    return view
 
 
 def require_few_contacts(count: int) -> None:
@@ -699,8 +570,8 @@ def require_system(value: Any) -> None:
     """Raise ValueError unless the argument `system` is one."""
     if not isinstance(value, System):
         hint = "; give its .system" if isinstance(getattr(value, "system", None), System) else ""
-        if type(value).__name__ == "Scene":
-            hint = "; a scene runs by its own .simulate"
+        if not hint and callable(getattr(value, "simulate", None)):
+            hint = "; it runs by its own .simulate"
         raise ValueError(f"system must be a System such as LagrangianSystem, got {type(value).__name__}{hint}.")
 
 
@@ -713,6 +584,3 @@ def _require_finite(values: Array, labels: Sequence[str], where: str) -> None:
 def _short(values: Array) -> str:
     shown = ", ".join(f"{value:.6g}" for value in values[:6])
     return f"({shown}{', ...' if len(values) > 6 else ''})"
-
-
-# -- fingerprints of user functions --------------------------------------------------------------------------

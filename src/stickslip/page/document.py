@@ -20,7 +20,9 @@ from stickslip.page.simulating import Recorded, simulating
 from stickslip.scenario import as_shown
 from stickslip.trajectory import Trajectory
 
-SCRIPTS = ("data", "simulate", "stage", "space", "plots", "gauges", "controls", "film", "main")
+SCRIPTS = (
+    "data", "simulate", "overlay", "stage", "space", "plots", "gauges", "controls", "film", "grab", "picker", "main",
+)  # fmt: skip
 """Parts of the script, in their order; they share one scope."""
 SIGNATURE = f"Drawn by stickslip {__version__}"
 """Mark of our own pages, as in figures: `stickslip run --export` replaces only pages with this mark."""

@@ -2,8 +2,10 @@
 
     GET  /              the page
     GET  /api/library   what can be chosen
+    GET  /api/glances   pictures of everything that can be chosen, at its start
     GET  /api/system?NAME   sliders of an entry
     POST /api/run       a run, as the page shows it
+    POST /api/grab      the start that follows when a body is grabbed and moved
     POST /api/export    a run as a page that works from disk
 
 A request must be addressed to this server's own name, so that no other site can be made to point here.  A request with
@@ -27,6 +29,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
+from stickslip import library
 from stickslip.page.document import page
 from stickslip.page.process import readable
 from stickslip.page.service import Service, as_json
@@ -177,12 +180,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return page().encode(), "text/html; charset=utf-8"
         if path == "/api/library":
             return _json(self.server.service.catalogue())
+        if path == "/api/glances":
+            return self._computed(path, {"system": library.names()[0]}), "application/json"
         if path == "/api/system":
             return self._computed(path, {"system": urllib.parse.unquote(query)[:200]}), "application/json"
         raise Refused(HTTPStatus.NOT_FOUND, "there is no such page here.")
 
     def _post(self) -> tuple[bytes, str]:
-        kinds = {"/api/run": "application/json", "/api/export": "text/html; charset=utf-8"}
+        kinds = {
+            "/api/run": "application/json",
+            "/api/grab": "application/json",
+            "/api/export": "text/html; charset=utf-8",
+        }
         body = self._body()
         if self.path not in kinds:
             raise Refused(HTTPStatus.NOT_FOUND, "there is no such page here.")

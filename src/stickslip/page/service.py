@@ -21,13 +21,16 @@ from stickslip.jit import making
 from stickslip.page.controls import PAGE_RECORDS, PAGE_STEPS, controls, numbers, require_sizes, with_values
 from stickslip.page.document import standalone
 from stickslip.page.entries import Entry, LibraryEntry, ModelEntry, entry_names, scenario_of
+from stickslip.page.glances import glances
+from stickslip.page.grabbing import Grab, grabbed_start
+from stickslip.page.overlay import MOST_BODIES
 from stickslip.page.payload import payload
 from stickslip.trajectory import Trajectory
 
 MOST_STEPS = PAGE_STEPS
 MOST_SECONDS = 15.0
 """Of a simulation, its compilation aside; what was computed until then is shown."""
-_FIELDS = ("system", "set", "start", "dt", "t_end", "stepper")
+_FIELDS = ("system", "set", "start", "dt", "t_end", "stepper", "grab")
 LIBRARY, MODEL, SAVED = "library", "model", "saved"
 """Kinds of what can be chosen."""
 
@@ -98,9 +101,13 @@ class Service:
         return name
 
     def answer(self, path: str, request: Any, gone: Callable[[], bool] = _present) -> bytes:
-        """What is sent back for a request to `/api/system`, `/api/run` or `/api/export`."""
+        """What is sent back for a request to `/api/system`, `/api/glances`, `/api/run`, `/api/grab`, `/api/export`."""
+        if path == "/api/glances":
+            return as_json(glances())
         if path == "/api/system":
             return as_json(self.describe(request["system"]))
+        if path == "/api/grab":
+            return as_json(self.grabbed(request, gone))
         return self.export(request, gone) if path == "/api/export" else as_json(self.run(request, gone))
 
     def run(self, request: Any, gone: Callable[[], bool] = _present) -> dict[str, Any]:
@@ -120,6 +127,23 @@ class Service:
         }
         return found
 
+    def grabbed(self, request: Any, gone: Callable[[], bool] = _present) -> dict[str, Any]:
+        """The start that follows when a body is grabbed at the end of this run and moved, see `grabbed_start`.
+
+        The run is computed as far as the hand waited: `t_end` of the request.  A scene is grabbed at its start.
+        """
+        name, options = _checked(request)
+        grab = Grab.from_request(options.pop("grab", None))
+        if name in self.files:
+            raise ValueError("a saved run cannot be grabbed: it is not simulated again.")
+        scenario = scenario_for(self._entry(name), options)
+        if scenario.kind != "mechanism" or options.get("t_end") == 0.0:
+            q, t = scenario.q0, 0.0
+        else:
+            trajectory, scenario, _ = self._computed(options, gone)
+            q, t = trajectory.q[-1], float(trajectory.t[-1])
+        return {"start": grabbed_start(scenario, grab, q, t)}
+
     def export(self, request: Any, gone: Callable[[], bool] = _present) -> bytes:
         """A run as a page of its own."""
         trajectory, scenario, _ = self._computed(request, gone)
@@ -136,6 +160,8 @@ class Service:
     def _computed(self, request: Any, gone: Callable[[], bool]) -> tuple[Trajectory, Any, list[str]]:
         """The trajectory, its scenario, and the warnings of the run."""
         name, options = _checked(request)
+        if "grab" in options:
+            raise ValueError("grab is a field of requests to /api/grab alone.")
         if name in self.files:
             trajectory = load(self.files[name])
             return trajectory, scenario_of(trajectory), []
@@ -223,7 +249,8 @@ def _simulated(
         if left or time.perf_counter() - compiling.seconds - begin > MOST_SECONDS:
             raise KeyboardInterrupt
 
-    trajectory: Trajectory = scenario.simulate(dt=dt, t_end=t_end, every=every, progress=watch, **method)
+    contacts = scenario.contact_options if len(scenario.contact_names) <= MOST_BODIES else {}
+    trajectory: Trajectory = scenario.simulate(dt=dt, t_end=t_end, every=every, progress=watch, **contacts, **method)
     if left:
         raise ClientGone(trajectory.status)
     return trajectory

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.drawing.scene import own_outlines, own_solids
+from stickslip.page.overlay import forces, links
 from stickslip.page.packing import floats, plain
 from stickslip.page.tracks import group_dict
 from stickslip.scenario import SceneScenario
@@ -27,9 +28,17 @@ def moving_scene(scenario: SceneScenario, trajectory: Trajectory, rows: np.ndarr
     most = max(2, _MOST_NUMBERS // max(1, width * moving))
     if len(rows) > most:
         rows = rows[np.linspace(0, len(rows) - 1, most).round().astype(int)]
-    q, t = trajectory.q[rows], trajectory.t[rows]
-    picture = _plane(scene, q, t) if scene.dim == 2 else _space(scene, q, t)
-    return {"t": floats(t), "follow": None, "span": None, "turn": [], **picture}
+    picture = scene_picture(scene, trajectory.q[rows], trajectory.t[rows])
+    return {"follow": None, "span": None, "turn": [], **picture, "forces": forces(trajectory, rows, scene)}
+
+
+def scene_picture(scene: Scene, q: np.ndarray, t: np.ndarray) -> dict[str, Any]:
+    """Bodies of a scene in the states q (n, ...) at the times t (n,)."""
+    return {
+        "t": floats(t),
+        "links": links(scene, q),
+        **(_plane(scene, q, t) if scene.dim == 2 else _space(scene, q, t)),
+    }
 
 
 def _plane(scene: Scene, q: np.ndarray, t: np.ndarray) -> dict[str, Any]:

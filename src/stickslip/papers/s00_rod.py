@@ -27,7 +27,6 @@ from stickslip.trajectory import Trajectory
 ANGLE = 0.38  # of the ramp [rad]: tan = 0.3994
 FRICTIONS = (0.2, 0.39, 0.5, 0.8)
 FALL = {"friction": 2.0, "angle": 0.8, "height": 1.0, "spin": 4.0}  # Fig. 2.4: ours, the paper gives none
-VERDICTS = ("unique", "none", "several")
 _SHADES = ("#EEF3F7", "#F0B48A")
 
 
@@ -144,17 +143,6 @@ _LINES: tuple[dict[str, Any], ...] = (
     {"color": style.SERIES[0], "linewidth": 1.8},
     {"color": style.INK, "linewidth": 0.9, "linestyle": "--"},
 )
-
-
-def verdicts(angles: np.ndarray, frictions: np.ndarray, spin: float = 0.0) -> np.ndarray:
-    """Verdict of `painleve` on the rod that slides to the left: index into VERDICTS, shape (frictions, angles)."""
-    found = np.empty((len(frictions), len(angles)), dtype=int)
-    for j, angle in enumerate(angles):
-        rod = library.painleve_rod(angle=float(angle), spin=spin)
-        for i, mu in enumerate(frictions):
-            verdict = painleve(rod.system, rod.q0, rod.u0, params={"friction": float(mu)}).verdict
-            found[i, j] = VERDICTS.index(verdict)
-    return found
 
 
 def paradox(angle: float, friction: float) -> bool:

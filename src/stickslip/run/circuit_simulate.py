@@ -10,19 +10,13 @@ import numpy as np
 
 from stickslip._version import __version__
 from stickslip.checks import real_number, shown, truth
-from stickslip.circuits.book import Book
 from stickslip.circuits.circuit import Circuit, StateProbe
-from stickslip.circuits.march import March, Stopped
+from stickslip.circuits.march import March
 from stickslip.circuits.network import Element, Network
+from stickslip.circuits.present import Stopped
 from stickslip.circuits.problem import CHOICE
-from stickslip.circuits.run import (
-    EVENT_COLUMNS,
-    JUMP_COLUMNS,
-    CircuitCertificate,
-    CircuitEnergies,
-    CircuitRun,
-    Table,
-)
+from stickslip.circuits.records import CircuitRecords
+from stickslip.circuits.run import EVENT_COLUMNS, JUMP_COLUMNS, CircuitCertificate, CircuitEnergies, CircuitRun, Table
 from stickslip.cost import require_memory
 from stickslip.interrupts import opened, uninterrupted
 from stickslip.lcp.problems import checked_count, checked_tolerance
@@ -52,7 +46,7 @@ def simulate_circuit(
     rule = _theta(theta, net, locate)
     width = 2 * len(net.links) + 3 * len(net.branches) + 2 * len(circuit.elements)
     require_memory(8.0 * width * (steps // every + 1), f"the records of {steps:,} steps", "record less often: every=")
-    book = Book(net, steps // every + 1)
+    book = CircuitRecords(net, steps // every + 1)
     march = March(
         book, lambda u, q, volts: StateProbe(circuit, net, u, q, volts), dt=float(dt), theta=rule,
         tol=checked_tolerance(tol), locate=locate, every=every,

@@ -107,19 +107,9 @@ def prepare_run(
     state, bodies = SceneState(engine, start), _fingerprint(engine)
 
     def identity() -> dict[str, Any]:
-        chosen = {**engine.options._asdict(), "gravity": engine.options.gravity.tolist()}
-        return {
-            "scene": scene.name,
-            "bodies": bodies,
-            "friction": _frictions(scene),
-            "q0": hashlib.sha256(q.tobytes()).hexdigest(),
-            "u0": hashlib.sha256(u.tobytes()).hexdigest(),
-            "t0": start,
-            "dt": state.dt,
-            "every": int(kept.every),
-            "method": f"{method.name}, {chosen!r}",
-            "sources": f"stickslip {__version__} {sources_hash('scenes')}, {COMPILER}",
-        }
+        return {"scene": scene.name, "bodies": bodies, "friction": _frictions(scene)} | _identity(
+            engine, method.name, q, u, {"t0": start, "dt": state.dt, "every": int(kept.every)}
+        )
 
     def notes() -> dict[str, str]:
         return {"law": chosen.name, "solver_options": f"tol={tolerance:g}"}
@@ -128,6 +118,18 @@ def prepare_run(
         SceneLabels.of(scene), engine, state, method, "auto", tolerance, steps, kept, q, u, first_impacts, identity,
         notes, checked.time_limit,
     )  # fmt: skip
+
+
+def _identity(engine: Any, method: str, q: np.ndarray, u: np.ndarray, times: dict[str, Any]) -> dict[str, Any]:
+    """Start, times and method of a run, by which a checkpoint is known to be its own."""
+    chosen = {**engine.options._asdict(), "gravity": engine.options.gravity.tolist()}
+    return {
+        "q0": hashlib.sha256(q.tobytes()).hexdigest(),
+        "u0": hashlib.sha256(u.tobytes()).hexdigest(),
+        **times,
+        "method": f"{method}, {chosen!r}",
+        "sources": f"stickslip {__version__} {sources_hash('scenes')}, {COMPILER}",
+    }
 
 
 def _require_known(checks: Checks) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from stickslip.jit import kernel
 from stickslip.projections import worse
+from stickslip.scenes.islands.problem import bore
 from stickslip.scenes.layout import MOVING, Active, Bodies, Contacts, Options
 from stickslip.scenes.rotation import rotation_with, rotations_at_midpoint, times, world_matrix
 
@@ -45,8 +46,8 @@ def least_change(bodies: Bodies, a: int, b: int) -> float:
 def is_hard(bodies: Bodies, contacts: Contacts, active: Active, m: int, dt: float) -> bool:
     """Whether active contact m approaches faster than forces and rotations change velocities in a step."""
     c = active.contact[m]
-    a, b, p = contacts.a[c], contacts.b[c], contacts.impulse[c]
-    share = FIRST if p[0] == 0.0 and p[1] == 0.0 and p[2] == 0.0 else HARD
+    a, b = contacts.a[c], contacts.b[c]
+    share = HARD if bore(bodies, contacts, c, -active.before[m, 0]) else FIRST
     if not -active.before[m, 0] > share * least_change(bodies, a, b):
         return False
     return -active.before[m, 0] > share * (change_in_step(bodies, a, dt) + change_in_step(bodies, b, dt))

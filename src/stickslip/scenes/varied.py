@@ -55,7 +55,7 @@ def _named(bodies: Iterable[Body], words: Any) -> list[str]:
 
 
 def _joint_words(joint: Joint) -> tuple[str, ...]:
-    """What may vary of a joint."""
+    """Words for the quantities of a joint that may vary."""
     if joint.kind not in ("revolute", "prismatic"):
         return ()
     return (*_OF_JOINTS, *(("speed",) if joint.motor.effort > 0.0 else ()))
@@ -116,7 +116,7 @@ def varied(scene: Scene, values: Mapping[str, float]) -> tuple[Scene, dict[str, 
 
 
 def _words_of(body: Body) -> tuple[str, ...]:
-    """What may vary of a body, without its place and its velocities."""
+    """Words for the quantities of a body that may vary, without its place and its velocities."""
     words = (*_SURFACE, *size_names(body.shape))
     words += (*_MASSES, *_LOADS[body.dim]) if body.kind == "moving" else ()
     return words + (_QUATERNION if body.dim == 3 and body.kind != "static" else ())

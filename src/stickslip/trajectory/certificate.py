@@ -153,17 +153,20 @@ class Certificate:
                 self._gain(self.max_energy_gain),
                 f"Largest energy that {places} put in during one step, as a share of the energy in play",
             ),
-            self._by_the_steps(),
         ]
         if self.projections:
-            rows.insert(
-                -1,
+            rows.append(
                 (
                     "by shifts of positions",
                     self._gain(self.projection_energy),
                     "Energy that shifts of bodies out of one another added, as a share of the energy in play",
-                ),
+                )
             )
+        return [CertificateEntry(*row) for row in (*rows, self._by_the_steps(), *self._special_entries())]
+
+    def _special_entries(self) -> list[tuple[str, str, str]]:
+        """Rows of numbers that most runs do not have: joints, creep, constraints, laws and contacts left out."""
+        rows = []
         if self.max_joint_error > 0.0:
             rows.append(
                 (
@@ -213,7 +216,7 @@ class Certificate:
                     "Contacts between links whose joints leave them no way along the normal",
                 )
             )
-        return [CertificateEntry(*row) for row in rows]
+        return rows
 
     def _by_the_steps(self) -> tuple[str, str, str]:
         """Energy that the rule added; beside forces without a potential it cannot be told from their work, no error."""

@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -400,3 +401,9 @@ def test_the_schema_is_shipped_and_up_to_date():
     assert circuit["properties"]["kind"]["enum"] == ["circuit"]
     kinds = [form["properties"]["type"]["const"] for form in schema["$defs"]["shape"]["anyOf"]]
     assert {"box", "sphere", "compound"} <= set(kinds)
+
+
+def test_a_scenario_without_a_title_and_a_source_is_written():
+    ball = replace(library.bouncing_ball(), title="", source="")
+    text = ss.model_text(ball)
+    assert "source" not in text and ss.model_from_text(text).scenario.title == "bouncing_ball"

@@ -77,16 +77,20 @@ def test_cones_that_are_none():
 
 
 def test_pyramids_that_tie_are_solved_by_the_next_method():
-    # eight points of a thin plate, of which three would carry it: Lemke alone lost its accuracy in the first step
-    scene = ss.Scene(dim=3)
-    scene.add_static(ss.HalfSpace((0, 0, 1)))
-    scene.add_body(
-        ss.Box((1, 1, 1e-3)), mass=1.0, inertia=(10, 10, 10), position=(0, 0, 5e-4),
-        velocity=(math.sqrt(3.0), 1.0, 0), friction=(0.2, 0.6),
-    )  # fmt: skip
-    run = scene.simulate(dt=1e-3, t_end=0.02, cone=8)
-    assert run.complete and run.certificate.failed_steps == 0 and run.certificate.max_residual <= 1e-10
-    assert run.certificate.fallbacks > 0
+    # eight points of a thin plate, of which three would carry it: Lemke alone loses its accuracy in the first step, in
+    # most directions; in which ones is a matter of rounding, and differs between processors
+    fallbacks = 0
+    for angle in (math.pi / 6, 0.3, 1.3, 2.8):
+        scene = ss.Scene(dim=3)
+        scene.add_static(ss.HalfSpace((0, 0, 1)))
+        scene.add_body(
+            ss.Box((1, 1, 1e-3)), mass=1.0, inertia=(10, 10, 10), position=(0, 0, 5e-4),
+            velocity=(2 * math.cos(angle), 2 * math.sin(angle), 0), friction=(0.2, 0.6),
+        )  # fmt: skip
+        run = scene.simulate(dt=1e-3, t_end=0.02, cone=8)
+        assert run.complete and run.certificate.failed_steps == 0 and run.certificate.max_residual <= 1e-10
+        fallbacks += run.certificate.fallbacks
+    assert fallbacks > 0
 
 
 def test_boxes_that_fall_onto_one_another_with_pyramids():

@@ -289,7 +289,7 @@ def _traced(scenario: Scenario, drawing: draw.Drawing, with_parameters: bool) ->
     symbols = {name: sp.Symbol(name) for name in (*system.coordinate_names, "t", *system.parameter_names)}
     q, t, p = _symbolic(scenario, with_parameters, scenario.parameters)
     tables = [_table(shape, system.contact_names) for shape in drawing.shapes(q, t, p)]
-    from stickslip.io.models.layout import DRAWING
+    from stickslip.io.models.layout_drawing import DRAWING
 
     place = Place(f"the drawing of {system.name}", {})
     again = drawing_from(DRAWING.check({"shapes": tables}, place), system, symbols, place)

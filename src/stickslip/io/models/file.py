@@ -70,6 +70,7 @@ def model_text(scenario: Scenario) -> str:
     except Untraceable as problem:
         scenario, head = replace(scenario, drawing=None), f"{HEAD}\n{LEFT_OUT}{problem}."
         content = part.content_of(scenario)
+    content = {key: value for key, value in content.items() if value != ""}  # a title or source that nobody gave
     text = toml_text(content, {("stickslip",): head})
     if not part.is_same(model_from_text(text, "the file").scenario, scenario):
         raise ValueError(f"{scenario.title}: the file would not give the same equations again, so it is not written.")

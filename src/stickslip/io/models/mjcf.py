@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.io.models.robot import Axis, ImportOptions, Link, Robot
+from stickslip.io.models.robot import ImportOptions, Robot
+from stickslip.io.models.robot_links import Axis, Link
 from stickslip.io.models.robot_shapes import (
     Geometry,
     Pose,

@@ -15,14 +15,14 @@ import numpy as np
 
 from stickslip.checks import unknown_name
 from stickslip.io.models.meshes import MeshFile, find_mesh, mesh_geometry, read_mesh
-from stickslip.io.models.robot_shapes import Geometry, Pose, Surface, sphere, together
+from stickslip.io.models.robot_content import Writer
+from stickslip.io.models.robot_links import Link, moved, turned
+from stickslip.io.models.robot_masses import CARRIER, carrier, repaired
+from stickslip.io.models.robot_shapes import Geometry, Pose
 from stickslip.io.models.xml_text import Element
-from stickslip.scenes.given import LEAST_PRINCIPAL
-from stickslip.scenes.shapes import IDENTITY, MassProperties
+from stickslip.scenes.shapes import MassProperties
 
 MOST_LINKS = 1000
-CARRIER = 1e-5
-"""Mass of a link that carries nothing but joints, as a share of the mass that hangs on it."""
 SELF_COLLISION = ("apart", "all", "none")
 BASE = ("auto", "fixed", "free")
 
@@ -46,82 +46,6 @@ class ImportOptions:
     corners: int = 64
     base: str = "auto"
     pose: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass(eq=False)
-class Axis:
-    """A joint of a link: point and direction in the link's frame, values as the file counts them."""
-
-    name: str
-    kind: str  # revolute, prismatic or spherical
-    at: np.ndarray
-    axis: np.ndarray
-    zero: float = 0.0  # value of the joint where the file draws the link
-    limits: tuple[float, float] | None = None
-    friction: float = 0.0
-    damping: float = 0.0
-    armature: float = 0.0
-    stiffness: float = 0.0  # of a spring
-    rest: float = 0.0  # value at which the spring is slack
-    motor: dict[str, float] | None = None
-    start: float = 0.0  # value at the start of the run
-
-
-@dataclass(eq=False)
-class Link:
-    """A rigid part in the frame of its parent."""
-
-    name: str
-    parent: Link | None
-    place: Pose
-    geometries: list[Geometry] = field(default_factory=list)
-    axes: list[Axis] = field(default_factory=list)
-    free: bool = False
-    held: bool = False
-    mass: float | None = None
-    centre: np.ndarray | None = None  # in the link's frame
-    inertia: np.ndarray | None = None  # about the centre, in the link's axes
-    gravity_compensation: float = 0.0
-    pose: Pose = field(default_factory=Pose)  # in the world, at the start
-
-    @property
-    def static(self) -> bool:
-        """Whether it cannot move."""
-        link = self
-        while not link.held:
-            if link.axes or link.free:
-                return False
-            if link.parent is None:
-                return True
-            link = link.parent
-        return True
-
-    @property
-    def root(self) -> Link:
-        """The link without a parent that it hangs on."""
-        link = self
-        while link.parent is not None:
-            link = link.parent
-        return link
-
-    @property
-    def welded(self) -> Link:
-        """The link that it moves with, itself or one above it, which has no fixed joint to its parent."""
-        link = self
-        while link.parent is not None and not link.axes and not link.free:
-            link = link.parent
-        return link
-
-    def weighed(self) -> MassProperties | None:
-        """Mass, centre and inertia: as given, else those of the geometries; None without mass."""
-        if self.mass is not None and self.mass <= 0.0:
-            return None
-        if self.mass is not None and self.inertia is not None and self.centre is not None:
-            return MassProperties(self.mass, self.centre, self.inertia)
-        own = together([part for geometry in self.geometries if (part := geometry.weighed()) is not None])
-        if own is not None and self.mass is not None:
-            return MassProperties(self.mass, own.centre, own.inertia * (self.mass / own.volume))
-        return own
 
 
 @dataclass
@@ -192,7 +116,7 @@ class Robot:
         self._start()
         self._weld()
         masses = self._masses()
-        writer = _Writer(self, masses)
+        writer = Writer(self, masses)
         for link in self.links:
             writer.link(link)
         if not writer.bodies and self.links and self.links[0].mass is not None and self.links[0].inertia is not None:
@@ -222,7 +146,7 @@ class Robot:
                 if not low <= axis.start <= high:
                     axis.start = min(max(axis.start, low), high)
                     moved.append(f"{axis.name!r} at {axis.start:.4g}")
-                frame = _turned(frame, axis)
+                frame = turned(frame, axis)
             link.pose = frame
         if moved:
             self.notes.append(
@@ -246,7 +170,7 @@ class Robot:
             if parent is None or link.axes or link.free or link.static or link.weighed() is not None:
                 continue
             for geometry in link.geometries:
-                parent.geometries.append(_moved(geometry, link.place))
+                parent.geometries.append(moved(geometry, link.place))
             for child in children.get(link, []):
                 child.parent, child.place = parent, link.place.then(child.place)
                 children.setdefault(parent, []).append(child)
@@ -294,340 +218,8 @@ class Robot:
             inertia = axes @ np.diag(values) @ axes.T
         own = MassProperties(max(own.volume, self.least_mass), own.centre, 0.5 * (inertia + inertia.T))
         if self.options.repair:
-            fixed = _repaired(own, link)
+            fixed = repaired(own, link)
             if not np.allclose(fixed.inertia, own.inertia, rtol=1e-6, atol=0.0):
                 self.notes.append(f"the inertia of link {link.name!r} was repaired: no body has the one in the file")
             own = fixed
         return own
-
-
-def _turned(frame: Pose, axis: Axis) -> Pose:
-    """The frame of a link after a joint has moved from where the file draws it to its start."""
-    by = axis.start - axis.zero
-    if by == 0.0 or axis.kind == "spherical":
-        return frame
-    if axis.kind == "prismatic":
-        return Pose(frame.position + by * frame.direction(axis.axis), frame.turn)
-    turn = np.array([math.cos(0.5 * by), *(math.sin(0.5 * by) * axis.axis)])
-    about = Pose(axis.at, turn).then(Pose(-axis.at))
-    return frame.then(about)
-
-
-def _moved(geometry: Geometry, place: Pose) -> Geometry:
-    from dataclasses import replace
-
-    return replace(geometry, pose=place.then(geometry.pose))
-
-
-def carrier(of: MassProperties | None) -> MassProperties:
-    """Mass of a link that has none: a ball with a small share of a neighbour's mass and inertia."""
-    if of is None:
-        return MassProperties(CARRIER, np.zeros(3), 1e-2 * CARRIER * np.eye(3))
-    return MassProperties(CARRIER * of.volume, np.zeros(3), CARRIER * float(np.trace(of.inertia)) / 3.0 * np.eye(3))
-
-
-def _repaired(own: MassProperties, link: Link) -> MassProperties:
-    """The nearest inertia that a body has: its second moments, 1/2 tr(I) 1 - I, have no negative principal value.
-
-    An inertia of zero is that of the shapes, or of a ball of 0.1 m.
-    """
-    inertia = own.inertia
-    largest = float(np.abs(inertia).max())
-    if largest == 0.0:
-        shapes = together([part for geometry in link.geometries if (part := geometry.weighed()) is not None])
-        if shapes is None:
-            return MassProperties(own.volume, own.centre, 0.4 * own.volume * 0.1**2 * np.eye(3))
-        return MassProperties(own.volume, own.centre, shapes.inertia * (own.volume / shapes.volume))
-    moments, axes = np.linalg.eigh(0.5 * float(np.trace(inertia)) * np.eye(3) - inertia)
-    least = 1e-3 * largest
-    if np.all(moments >= 0.0) and np.linalg.eigvalsh(inertia)[0] > 1e3 * LEAST_PRINCIPAL * largest:
-        return own
-    second = axes @ np.diag(np.maximum(moments, least)) @ axes.T
-    fixed = float(np.trace(second)) * np.eye(3) - second
-    return MassProperties(own.volume, own.centre, 0.5 * (fixed + fixed.T))
-
-
-# -- the file ----------------------------------------------------------------------------------------------------------
-
-
-class _Writer:
-    """Bodies, joints and pairs of the model file of a robot."""
-
-    def __init__(self, robot: Robot, masses: dict[str, MassProperties]) -> None:
-        self.robot, self.masses = robot, masses
-        self.bodies: list[dict[str, Any]] = []
-        self.joints: list[dict[str, Any]] = []
-        self.forces: list[dict[str, Any]] = []
-        self.owner: dict[str, Link] = {}
-        self.surfaces: dict[str, list[Surface]] = {}
-        self.ghosts: list[str] = []
-        self.label: dict[str, str] = {}  # the body of a link, "world" where it has none
-        self.taken = {"world"}
-        self.joint_names: set[str] = set()
-        # looked up once: robots of a thousand links have half a million pairs
-        self.still = {link: link.static for link in robot.links}
-        self.group = {link: link.welded for link in robot.links}
-        self.root = {link: link.root for link in robot.links}
-
-    def _name(self, wanted: str, taken: set[str]) -> str:
-        name, k = wanted, 2
-        while name in taken:
-            name, k = f"{wanted} {k}", k + 1
-        taken.add(name)
-        return name
-
-    def _body(self, entry: dict[str, Any], link: Link, touching: list[Geometry]) -> str:
-        entry["name"] = self._name(entry["name"], self.taken)
-        self.bodies.append(entry)
-        self.owner[entry["name"]] = link
-        self.surfaces[entry["name"]] = [geometry.surface for geometry in touching]
-        if not touching:
-            self.ghosts.append(entry["name"])
-        return str(entry["name"])
-
-    def link(self, link: Link) -> None:
-        if link.static:
-            self._static(link)
-            return
-        base = "world" if link.parent is None else self.label[link.parent.name]
-        for axis in link.axes[:-1]:
-            base = self._carrier(link, axis, base)
-        own = self._moving(link)
-        if link.axes:
-            self._joint(link, link.axes[-1], base, own)
-        elif not link.free:
-            self.joints.append(
-                {"type": "fixed", "a": base, "b": own, "name": self._name(f"{own} fixed", self.joint_names)}
-            )
-
-    def _static(self, link: Link) -> None:
-        touching = [geometry for geometry in link.geometries if geometry.touches]
-        ended = [geometry for geometry in touching if geometry.unit is not None]
-        self.label[link.name] = "world"
-        for geometry in touching:
-            if geometry.unit is None:
-                place = link.pose.then(geometry.pose)
-                self._body(_entry(link.name, "static", geometry.entry, place, geometry), link, [geometry])
-        if ended:
-            entry = _entry(link.name, "static", shape_entry(ended), link.pose, *ended)
-            self.label[link.name] = self._body(entry, link, ended)
-
-    def ghost(self, link: Link) -> None:
-        """A ball of 1 mm for a link that neither moves nor has a shape, so that the scene is not empty."""
-        ball = sphere(1e-3, Pose())
-        self._body(_entry(link.name, "static", ball.entry, link.pose), link, [])
-
-    def _moving(self, link: Link) -> str:
-        own = self.masses[link.name]
-        touching = [geometry for geometry in link.geometries if geometry.touches and geometry.unit is not None]
-        if any(geometry.touches and geometry.unit is None for geometry in link.geometries):
-            self.robot.notes.append(f"link {link.name!r} moves: its shape without end (plane) is left out")
-        shown = touching or [sphere(1e-3, Pose(own.centre))]
-        entry = _entry(link.name, "moving", shape_entry(shown), link.pose, *touching)
-        del entry["type"]
-        entry |= {
-            "mass": float(own.volume),
-            "inertia": own.inertia.tolist(),
-            "centre_of_mass": _numbers(own.centre),
-            "position": _numbers(link.pose.point(own.centre)),
-        }
-        name = self._body(entry, link, touching)
-        self.label[link.name] = name
-        if link.gravity_compensation:
-            lift = -link.gravity_compensation * own.volume * np.array(self.robot.gravity)
-            self.forces.append({"body": name, "force": _numbers(lift)})
-        return name
-
-    def _carrier(self, link: Link, axis: Axis, base: str) -> str:
-        """A small body between two joints of one link."""
-        own, frame = carrier(self.masses[link.name]), self._frame(link, axis, after=True)
-        entry = _entry(f"{link.name} after {axis.name}", "moving", {"type": "sphere", "radius": 1e-3}, frame)
-        del entry["type"]
-        entry |= {"mass": own.volume, "inertia": own.inertia.tolist(), "position": _numbers(frame.point(axis.at))}
-        entry["orientation"] = _numbers(IDENTITY)
-        name = self._body(entry, link, [])
-        self._joint(link, axis, base, name)
-        return name
-
-    def _frame(self, link: Link, until: Axis, after: bool) -> Pose:
-        """The link's frame where the joints before `until` (and itself, if `after`) have moved to the start."""
-        frame = link.place if link.parent is None else link.parent.pose.then(link.place)
-        for axis in link.axes:
-            if axis is until and not after:
-                break
-            frame = _turned(frame, axis)
-            if axis is until:
-                break
-        return frame
-
-    def _joint(self, link: Link, axis: Axis, a: str, b: str) -> None:
-        frame = self._frame(link, axis, after=False)
-        entry: dict[str, Any] = {"type": axis.kind, "a": a, "b": b, "name": self._name(axis.name, self.joint_names)}
-        entry["at"] = _numbers(frame.point(axis.at))
-        if axis.kind == "spherical":
-            self.joints.append(entry)
-            return
-        if axis.kind == "prismatic":  # the point goes along with b
-            entry["at"] = _numbers(_turned(frame, axis).point(axis.at))
-        entry["axis"] = _numbers(frame.direction(axis.axis))
-        if axis.limits is not None:
-            low, high = (x - axis.start for x in axis.limits)
-            entry["limits"] = [min(low, 0.0), max(high, 0.0)]
-        for key in ("friction", "damping", "armature"):
-            if getattr(axis, key) > 0.0:
-                entry[key] = float(getattr(axis, key))
-        if axis.motor is not None:
-            entry["motor"] = {**axis.motor, "target": axis.motor.get("target", 0.0) - axis.start}
-            if not axis.motor.get("stiffness"):
-                del entry["motor"]["target"]
-        elif axis.stiffness > 0.0:
-            entry["motor"] = {"target": axis.rest - axis.start, "stiffness": axis.stiffness}
-        self.joints.append(entry)
-
-    # -- pairs ---------------------------------------------------------------------------------------------------------
-
-    def content(self) -> dict[str, Any]:
-        robot = self.robot
-        closing = [self._closed(entry) for entry in robot.closing]
-        joints = self.joints + [entry for entry in closing if entry is not None]
-        ignore, pairs = self._pairs({frozenset((entry["a"], entry["b"])) for entry in joints})
-        ghosts = [name for name in self.ghosts if " after " not in name]
-        if ghosts:
-            robot.notes.append(
-                f"links without a shape that touches: a ball of 1 mm stands for each, which touches nothing: "
-                f"{', '.join(map(repr, ghosts))}"
-            )
-        carriers = [name for name in self.ghosts if " after " in name]
-        if carriers:
-            robot.notes.append(
-                f"links with several joints: {len(carriers)} balls with {CARRIER:g} of the link's mass stand between "
-                f"the joints"
-            )
-        content: dict[str, Any] = {
-            "stickslip": 1,
-            "kind": "scene",
-            "name": robot.name,
-            "dim": 3,
-            "gravity": robot.gravity,
-            "run": {"dt": robot.dt, "t_end": 1.0},
-            "bodies": self.bodies,
-        }
-        for key, value in (("ignore", ignore), ("joints", joints), ("forces", self.forces), ("pairs", pairs)):
-            if value:
-                content[key] = value
-        return content
-
-    def _closed(self, entry: dict[str, Any]) -> dict[str, Any] | None:
-        """A joint beside the tree, with the names of bodies instead of links."""
-        a, b = (self.label.get(entry[key], "world") for key in ("a", "b"))
-        if b == "world" or b not in self.masses:
-            a, b = b, a
-        if a == b or b not in self.masses:
-            self.robot.notes.append(f"the joint {entry['name']!r} of two bodies that do not move is left out")
-            return None
-        at = self.links_point(entry)
-        found = {"type": entry["type"], "a": a, "b": b, "name": self._name(entry["name"], self.joint_names)}
-        return found | ({"at": at} if at is not None else {})
-
-    def links_point(self, entry: dict[str, Any]) -> list[float] | None:
-        """The world point of a joint beside the tree, given in the frame of a link."""
-        if "at" not in entry:
-            return None
-        link = next((link for link in self.robot.links if link.name == entry["of"]), None)
-        return _numbers(link.pose.point(entry["at"]) if link is not None else entry["at"])
-
-    def _pairs(self, jointed: set[frozenset[str]]) -> tuple[list[list[str]], list[dict[str, Any]]]:
-        """Pairs that pass through one another, and pairs with laws of their own."""
-        robot, names = self.robot, [body["name"] for body in self.bodies]
-        excluded = {frozenset((self.label.get(a, a), self.label.get(b, b))) for a, b in robot.exclude}
-        ghosts, ignore, pairs, mixed = set(self.ghosts), [], [], 0
-        for i, a in enumerate(names):
-            for b in names[:i]:
-                first, second = self.owner[a], self.owner[b]
-                if (self.still[first] and self.still[second]) or frozenset((a, b)) in jointed:
-                    continue
-                if a in ghosts or b in ghosts or frozenset((a, b)) in excluded or not robot.contacts:
-                    ignore.append([b, a])
-                    continue
-                meets = [x.meets(y) for x in self.surfaces[a] for y in self.surfaces[b]]
-                if not any(meets) or self._neighbours(first, second):
-                    ignore.append([b, a])
-                    continue
-                mixed += not all(meets)
-                law = self._law(a, b)
-                if law is not None:
-                    pairs.append({"a": b, "b": a, "friction": law})
-        if mixed:
-            robot.notes.append(
-                f"{mixed} pairs of bodies have geometries that touch and others that do not, by their masks: all touch"
-            )
-        return ignore, pairs
-
-    def _neighbours(self, a: Link, b: Link) -> bool:
-        """Whether two links never touch: one body, or neighbours, or links of a robot whose links do not touch."""
-        own, other = self.group[a], self.group[b]
-        if self.still[a] or self.still[b]:
-            joined = [link.parent for link in (a, b) if link.axes]
-            return own is other or a in joined or b in joined
-        if own is other:
-            return True
-        for link, neighbour in ((own, other), (other, own)):
-            if link.parent is not None and self.group[link.parent] is neighbour:
-                return True
-        return self.robot.options.self_collision == "none" and self.root[a] is self.root[b]
-
-    def _law(self, a: str, b: str) -> float | None:
-        """MuJoCo's friction of two bodies where it is not the geometric mean: the larger one, or that of priority."""
-        if not self.robot.larger_friction:
-            return None
-        one, other = (_summary(self.surfaces[name]) for name in (a, b))
-        if one.priority != other.priority:
-            wanted = _felt(max(one, other, key=lambda x: x.priority))
-        else:
-            sides = max(one.condim, other.condim)
-            wanted = max(one.friction or 0.0, other.friction or 0.0) if sides > 1 else 0.0
-        return None if _felt(one) == _felt(other) == wanted else wanted
-
-
-def _summary(surfaces: list[Surface]) -> Surface:
-    """One surface for all geometries of a body: those of the highest priority, the largest friction among them."""
-    top = max(x.priority for x in surfaces)
-    chosen = [x for x in surfaces if x.priority == top]
-    return Surface(
-        friction=max((x.friction for x in chosen if x.friction is not None), default=None),
-        condim=max(x.condim for x in chosen), priority=top,
-    )  # fmt: skip
-
-
-def _felt(surface: Surface) -> float:
-    return 0.0 if surface.condim == 1 else surface.friction or 0.0
-
-
-def _numbers(values: Any) -> list[float]:
-    return [float(x) for x in values]
-
-
-def shape_entry(geometries: list[Geometry]) -> dict[str, Any]:
-    """Geometries as the shape of a body."""
-    parts = []
-    for geometry in geometries:
-        part: dict[str, Any] = {"shape": geometry.entry, "position": _numbers(geometry.pose.position)}
-        if not np.array_equal(geometry.pose.turn, IDENTITY):
-            part["orientation"] = _numbers(geometry.pose.turn)
-        parts.append(part)
-    only = geometries[0].pose
-    if len(parts) == 1 and not only.position.any() and np.array_equal(only.turn, IDENTITY):
-        return geometries[0].entry
-    return {"type": "compound", "parts": parts}
-
-
-def _entry(name: str, kind: str, shape: dict[str, Any], pose: Pose, *surfaces: Geometry) -> dict[str, Any]:
-    entry: dict[str, Any] = {"name": name, "type": kind, "shape": shape}
-    entry |= {"position": _numbers(pose.position), "orientation": _numbers(pose.turn)}
-    known = [geometry.surface for geometry in surfaces if geometry.surface.friction is not None]
-    if known:
-        entry["friction"] = _felt(_summary(known))
-    bounce = [x.surface.restitution for x in surfaces if x.surface.restitution is not None]
-    if bounce:
-        entry["restitution"] = max(bounce)
-    return entry

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.io.models.robot import Axis, ImportOptions, Link, Robot
+from stickslip.io.models.robot import ImportOptions, Robot
+from stickslip.io.models.robot_links import Axis, Link
 from stickslip.io.models.robot_shapes import Geometry, Pose, Surface, box, capsule, cylinder, half_space, sphere, tensor
 from stickslip.io.models.xml_text import Element, unread
 from stickslip.scenes.shapes import quaternion_product, turn_from_z

@@ -17,8 +17,6 @@ FRACTION = (1 << 52) - 1  # bits of a float behind its exponent
 ONE = 1023 << 52  # bits of 1.0
 LOWER = (1 << 27) - 1  # lower half of a float's digits
 INFINITE = float("inf")
-UP, DOWN = 2.0**1023, 2.0**-1022
-SUBNORMAL = 2.0**-54  # the last factor of a number that is subnormal
 
 
 def bits_of(x: float) -> int:

@@ -8,10 +8,11 @@ from stickslip.codes import ENUMERATE, NEWTON
 from stickslip.contact.planar_lcp import assemble, impulses
 from stickslip.jit.marks import dev, float64, local_array, rare
 from stickslip.lcp.enumeration import enumerate_first
-from stickslip.lcp.lemke import SOLVED, TIE_TOLERANCE, Dictionary, lemke, pivot_path
+from stickslip.lcp.lemke import lemke
 from stickslip.lcp.lemke import workspace as lemke_workspace
 from stickslip.lcp.newton import semismooth_newton
 from stickslip.lcp.newton import workspace as newton_workspace
+from stickslip.lcp.pivoting import SOLVED, TIE_TOLERANCE, Dictionary, pivot_path
 from stickslip.mechanisms.templates.contacts import cancel
 from stickslip.mechanisms.templates.model import N_CONTACTS, N_DOF, SOLVER
 from stickslip.mechanisms.templates.structs import Blocks

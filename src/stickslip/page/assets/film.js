@@ -34,6 +34,7 @@ async function film() {
       context.fillStyle = theme.get("stage");
       context.fillRect(0, 0, width, height);
       context.drawImage(stage, 0, 0, width, height);
+      if (!byId("over").hidden) context.drawImage(byId("over"), 0, 0, width, height);
       frames.push(context.getImageData(0, 0, width, height).data);
       if (k % 10 === 9) { say(`Filming: ${k + 1} of ${count} frames.`); await new Promise((done) => setTimeout(done)); }
     }

@@ -55,7 +55,7 @@ function phaseChoices(run) {
   const names = run.curves.filter((curve) => ["coordinate", "velocity", "gap"].includes(curve.group));
   const options = () => names.map((curve) => element("option", {value: `${curve.number}`}, `${curve.group === "gap" ? "gap " : ""}${spoken(curve.name)}`));
   const coordinates = names.filter((c) => c.group === "coordinate"), velocities = names.filter((c) => c.group === "velocity");
-  const pairs = coordinates.length === velocities.length ? coordinates.map((c, i) => [c, velocities[i]]) : [[coordinates[0], velocities[0]]];
+  const pairs = phasePairs(coordinates, velocities);
   const swings = ([, v]) => (v.high - v.low > 1e-6 * v.scale && v.low < 0 && v.high > 0 ? Math.min(-v.low, v.high) / (v.high - v.low) : 0);
   const best = pairs.reduce((a, b) => (swings(b) > swings(a) || (swings(b) === swings(a) && swings(a) > 0) ? b : a));
   for (const [id, axis, number] of [["phase-x", "xNumber", best[0].number], ["phase-y", "yNumber", best[1].number]]) {
@@ -67,12 +67,22 @@ function phaseChoices(run) {
   }
 }
 
+/** Coordinates with their velocities: in their order, or by the names that a scene gives (cube.x, cube.vx). */
+function phasePairs(coordinates, velocities) {
+  const velocityOf = (name) => (name.endsWith(".angle") ? name.replace(/angle$/, "omega") : name.replace(/\.([xyz])$/, ".v$1"));
+  const named = coordinates.map((c) => [c, velocities.find((v) => v.name === velocityOf(c.name))]).filter(([c, v]) => v && c.name.includes("."));
+  if (named.length) return named;
+  return coordinates.length === velocities.length ? coordinates.map((c, i) => [c, velocities[i]]) : [[coordinates[0], velocities[0]]];
+}
+
 function chooseStage(run, fresh) {
   const kind = run.motion?.kind ?? "none";
   byId("no-picture").hidden = kind !== "none";
   document.querySelector(".stage-tools").hidden = kind === "none";
   const marked = kind === "plane" && run.motion.shapes.some((shape) => shape.kind === "marker");
-  for (const id of ["arrows", "cones"]) byId(id).parentElement.hidden = !marked;
+  byId("cones").parentElement.hidden = !marked;
+  byId("arrows").parentElement.hidden = !marked && !run.motion?.forces;
+  byId("over").hidden = kind !== "space";
   if (kind === app.stageKind) { if (fresh) app.stage?.fit(); return; }
   const old = byId("stage"), canvas = old.cloneNode(false); // a canvas has one kind of context for its life
   old.replaceWith(canvas);
@@ -363,14 +373,19 @@ async function exportPage() {
 function bindStage() {
   const box = document.querySelector(".stage-wrap");
   let from = null;
-  box.addEventListener("pointerdown", (event) => { if (event.target.id === "stage") { from = [event.clientX, event.clientY]; box.setPointerCapture(event.pointerId); } });
+  box.addEventListener("pointerdown", (event) => {
+    if (event.target.id !== "stage") return;
+    box.setPointerCapture(event.pointerId);
+    if (!take(event)) from = [event.clientX, event.clientY];
+  });
   box.addEventListener("pointermove", (event) => {
-    if (!from) return;
+    if (hand.held) { carry(event); return; }
+    if (!from) { hover(event); return; }
     app.stage?.drag(event.clientX - from[0], event.clientY - from[1]);
     from = [event.clientX, event.clientY];
     app.dirty = true;
   });
-  for (const end of ["pointerup", "pointercancel"]) box.addEventListener(end, () => { from = null; });
+  for (const end of ["pointerup", "pointercancel"]) box.addEventListener(end, () => { from = null; letGo(); });
   box.addEventListener("wheel", (event) => {
     if (!event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
@@ -412,14 +427,14 @@ const KEYS = {
   " ": () => play(), ArrowLeft: (e) => stepFrames(e.shiftKey ? -10 : -1), ArrowRight: (e) => stepFrames(e.shiftKey ? 10 : 1),
   Home: () => go(app.run.t0), End: () => { play(false); go(app.run.t1); }, "<": () => changeSpeed(1), ">": () => changeSpeed(-1),
   "+": () => magnify(1.5), "=": () => magnify(1.5), "-": () => magnify(1 / 1.5), 0: () => { app.stage?.fit(); app.dirty = true; },
-  r: () => reset(), c: () => compare(!app.earlier), t: () => dress(!dark()), s: () => live() && share(), e: () => live() && exportPage(), "?": () => byId("keys").showModal(),
+  r: () => reset(), c: () => compare(!app.earlier), t: () => dress(!dark()), p: () => live() && openPicker(), s: () => live() && share(), e: () => live() && exportPage(), "?": () => byId("keys").showModal(),
 };
 
 function live() { return !document.body.classList.contains("from-disk"); }
 
 function onKey(event) {
   const tag = event.target.tagName;
-  if (event.ctrlKey || event.metaKey || event.altKey || !app.run || byId("keys").open) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || !app.run || byId("keys").open || byId("picker").open) return;
   if (["INPUT", "SELECT", "TEXTAREA"].includes(tag) || (event.key === " " && ["BUTTON", "SUMMARY"].includes(tag))) return;
   const action = KEYS[event.key] ?? KEYS[event.key.toLowerCase()];
   if (!action) return;
@@ -441,6 +456,7 @@ function bind() {
   byId("share").addEventListener("click", share);
   byId("export").addEventListener("click", exportPage);
   byId("help").addEventListener("click", () => byId("keys").showModal());
+  byId("pictures").addEventListener("click", openPicker);
   byId("values-box").addEventListener("toggle", () => { app.dirty = true; });
   byId("controls").addEventListener("submit", (event) => event.preventDefault());
   byId("system").addEventListener("change", (event) => choose(event.target.value));
@@ -516,6 +532,7 @@ async function startLive() {
   try {
     const catalogue = await (await ask("api/library")).json();
     app.first = catalogue.first;
+    app.kinds = Object.fromEntries(catalogue.systems.map(({name, kind}) => [name, kind]));
     const groups = [["Model files", "model"], ["Saved runs", "saved"], ["Mechanisms", "library"], ["Scenes of bodies", "scene"]].map(([label, kind]) =>
       element("optgroup", {label}, ...catalogue.systems.filter((s) => s.kind === kind).map((s) => element("option", {value: s.name}, spokenWords(s.name)))));
     byId("system").append(...groups.filter((group) => group.children.length));

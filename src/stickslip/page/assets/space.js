@@ -41,6 +41,25 @@ class SpaceView {
     });
   }
 
+  /** The moving body at a point of the canvas, the nearest of those that are there, and the way of a hand across the view. */
+  pick(run, t, px, py) {
+    const width = this.canvas.clientWidth, height = this.canvas.clientHeight, view = this.look(run, t, width, height);
+    const places = this.placements(run, t), slope = Math.tan(ANGLE / 2);
+    let found = null;
+    run.motion.bodies.forEach((body, number) => {
+      if (body.channel < 0 || !places[number]) return;
+      const centre = [places[number][12], places[number][13], places[number][14]], [a, b, , w] = transformed(view.matrix, centre);
+      if (w <= 0) return;
+      const x = width * (0.5 + (0.5 * a) / w), y = height * (0.5 - (0.5 * b) / w), radius = (bodyRadius(body) * height) / (2 * slope * w);
+      if (Math.hypot(px - x, py - y) <= Math.max(radius, 8) && !(found?.w < w)) found = {w, body};
+    });
+    if (!found) return null;
+    const back = normalised(sub(view.eye, view.target)), right = normalised(cross([0, 0, 1], back)), up = cross(back, right);
+    const metres = (2 * slope * found.w) / height; // per pixel, at the depth of the body
+    const world = (x, y) => right.map((r, k) => metres * ((x - px) * r - (y - py) * up[k]));
+    return {body: found.body.name, point: [0, 0], scene: true, world, target: (to) => to};
+  }
+
   colour(run, body, number, t, options) {
     const base = body.style === "static" ? theme.get("ground") : body.style === "driven" ? theme.get("wood") : shade(number);
     const state = body.channel >= 0 && run.contacts[body.channel] ? stateAt(run, body.channel, t, HELD * options.speed) : 0;
@@ -73,6 +92,14 @@ class SolidStage extends SpaceView {
     const places = this.placements(run, t), pieces = this.pieces(run, places, t, options);
     for (const piece of pieces) this.piece(piece, view);
     this.shadows(pieces, view);
+    this.over(run, t, options);
+  }
+
+  /** Joints and forces stand on a canvas of their own in front of this one. */
+  over(run, t, options) {
+    const canvas = byId("over"), {context, width, height} = surface(canvas);
+    context.clearRect(0, 0, width, height);
+    drawOver(context, run, t, options, seenBy(this.look(run, t, width, height), width, height));
   }
 
   /** Every solid with its model matrix and colour. */
@@ -140,10 +167,7 @@ class ProjectedStage extends SpaceView {
     const {context, width, height} = surface(this.canvas), view = this.look(run, t, width, height), faces = [];
     context.clearRect(0, 0, width, height);
     const places = this.placements(run, t);
-    const seen = (x) => {
-      const [a, b, c, w] = transformed(view.matrix, x);
-      return w > 0 ? [width * (0.5 + (0.5 * a) / w), height * (0.5 - (0.5 * b) / w), w] : null;
-    };
+    const seen = seenBy(view, width, height);
     run.motion.bodies.forEach((body, number) => {
       if (!places[number]) return;
       const colour = this.colour(run, body, number, t, options);
@@ -151,6 +175,7 @@ class ProjectedStage extends SpaceView {
     });
     faces.sort((a, b) => b.depth - a.depth);
     for (const face of faces) this.face(context, face);
+    drawOver(context, run, t, options, seen);
   }
 
   faces(solid, model, colour, view, seen, faces) {
@@ -190,6 +215,23 @@ class ProjectedStage extends SpaceView {
     context.fill();
     context.stroke();
   }
+}
+
+/** Where a point of the world is seen on a canvas, with its depth; null behind the eye. */
+function seenBy(view, width, height) {
+  return (x) => {
+    const [a, b, , w] = transformed(view.matrix, x);
+    return w > 0 ? [width * (0.5 + (0.5 * a) / w), height * (0.5 - (0.5 * b) / w), w] : null;
+  };
+}
+
+/** Radius of a body about its centre, a little less so that gaps between corners count as gaps. */
+function bodyRadius(body) {
+  return body.radius ??= 0.85 * Math.max(...body.solids.filter((solid) => solid.kind !== "plane").flatMap((solid) => {
+    const mesh = triangles(solid, 6).points, own = solid.own ??= framed(solid), sizes = [];
+    for (let i = 0; i < mesh.length; i += 3) sizes.push(Math.hypot(...transformed(own, mesh.slice(i, i + 3)).slice(0, 3)));
+    return Math.max(...sizes);
+  }));
 }
 
 /** From the middle of a box to its corners. */

@@ -50,7 +50,8 @@ class PlaneStage {
       else this.shape(shape, values, shape.channel >= 0 ? stateAt(run, shape.channel, t, HELD * options.speed) : 0);
     }
     for (const [k, values] of marks) this.contact(run, k, values, t, options);
-    this.scaleBar();
+    drawOver(context, run, t, options, ([x, y]) => [this.x(x), this.y(y)]);
+    if (!options.bare) this.scaleBar();
   }
 
   /** Bodies of the run that is compared with, faint, at the same instant. */
@@ -62,6 +63,35 @@ class PlaneStage {
       if (values !== null) this.shape(shape, values, 0);
     }
     this.context.globalAlpha = 1;
+  }
+
+  /** The moving body at a point of the canvas: its name, the point in its own frame, and how a hand's place is told. */
+  pick(run, t, px, py) {
+    if (!this.context) return null;
+    const at = between(run.motion.t, t), ratio = this.canvas.width / this.width;
+    const world = (x, y) => [(x - this.width / 2) / this.scale + this.centre[0], (this.height / 2 - y) / this.scale + this.centre[1]];
+    for (const shape of run.motion.shapes.toReversed()) {
+      const values = shape.kind === "group" && shape.moving.length && (shape.channel ?? 0) >= 0 ? this.values(shape, at) : null;
+      if (values === null || !this.covers(shape, values, px, py, ratio)) continue;
+      const [ox, oy, c, s] = values, [x, y] = world(px, py), size = c * c + s * s, scene = shape.channel !== undefined;
+      const point = [(c * (x - ox) + s * (y - oy)) / size, (c * (y - oy) - s * (x - ox)) / size], from = [x, y];
+      return {body: shape.name, point, scene, world, target: (to) => (scene ? to.map((v, k) => v - from[k]) : to)};
+    }
+    return null;
+  }
+
+  /** Whether a body covers a point of the canvas, or comes within some pixels of it. */
+  covers(shape, [ox, oy, c, s], px, py, ratio) {
+    const place = (x, y) => [this.x(ox + c * x - s * y), this.y(oy + s * x + c * y)], context = this.context;
+    return shape.items.some((item) => {
+      if (item.kind === "circle") this.circle(item.values, place, Math.hypot(c, s));
+      else if (item.kind === "polygon" || item.kind === "polyline") this.path(item.values, place);
+      else return false;
+      if (item.kind === "polygon") context.closePath();
+      this.spoke = null;
+      context.lineWidth = 10; // thin bodies have to be met, too
+      return (item.kind !== "polyline" && context.isPointInPath(px * ratio, py * ratio)) || context.isPointInStroke(px * ratio, py * ratio);
+    });
   }
 
   /** Numbers that place a shape at an instant, or null while it is not there. */

@@ -16,6 +16,7 @@ from stickslip.scenes.layout import MOVING, ZERO, Bodies, Geoms
 
 ALL_PAIRS = 40  # geometries up to which all pairs are compared
 FULL = -1
+WIDER = 1.0 + 1e-12  # than sums of reaches that are rounded in another order
 
 
 @kernel
@@ -73,14 +74,18 @@ def candidate_pairs(bodies: Bodies, geoms: Geoms, ignore: np.ndarray, slop: floa
     n = geoms.kind.shape[0]
     count = ZERO
     if n <= ALL_PAIRS:
+        near = np.empty(
+            (ALL_PAIRS, 4)
+        )  # centres and reaches side by side: most of the time goes to pairs that are apart
         for i in range(n):
-            x, y, z = geoms.world[i, 0], geoms.world[i, 1], geoms.world[i, 2]
-            bound, travel = geoms.bound[i], bodies.travel[geoms.body[i]]
+            near[i, 0], near[i, 1], near[i, 2] = geoms.world[i, 0], geoms.world[i, 1], geoms.world[i, 2]
+            near[i, 3] = WIDER * (geoms.bound[i] + bodies.travel[geoms.body[i]] + slop)
+        for i in range(n):
+            x, y, z, own = near[i, 0], near[i, 1], near[i, 2], near[i, 3]
             for j in range(i + 1, n):
                 # as in `may_meet`, which most pairs need not be asked
-                reach = bound + geoms.bound[j] + travel + bodies.travel[geoms.body[j]] + 2.0 * slop
-                square = (x - geoms.world[j, 0]) ** 2 + (y - geoms.world[j, 1]) ** 2 + (z - geoms.world[j, 2]) ** 2
-                if square > reach * reach:
+                reach = own + near[j, 3]
+                if (x - near[j, 0]) ** 2 + (y - near[j, 1]) ** 2 + (z - near[j, 2]) ** 2 > reach * reach:
                     continue
                 if may_meet(bodies, geoms, ignore, slop, i, j):
                     count = add_pair(geoms, i, j, pairs, count)

@@ -15,7 +15,7 @@ import numpy as np
 from stickslip.jit import kernel
 from stickslip.scenes.collision.flat import place
 from stickslip.scenes.collision.round import add_point
-from stickslip.scenes.collision.smooth import CONE, CYLINDER, ELLIPSOID, GOLDEN, SEARCH, UPRIGHT, nearest, support
+from stickslip.scenes.collision.smooth import CONE, CYLINDER, ELLIPSOID, GOLDEN, SEARCH, circle_axes, nearest, support
 from stickslip.scenes.layout import Hulls, Room
 from stickslip.scenes.rotation import rotate, to_body
 
@@ -68,16 +68,7 @@ def circle_on_face(
 ) -> int:  # fmt: skip
     """Points of a circle about the axis of `pose` that stand on a face: four of it, and where it crosses the rim."""
     n, first, number = room.normals_a[face], hulls.loops[table[2] + face, 0], hulls.loops[table[2] + face, 1]
-    e0, e1, e2 = rotate(pose, 0.0, 0.0, 1.0)
-    cx, cy, cz = pose[0] + height * e0, pose[1] + height * e1, pose[2] + height * e2
-    along = n[0] * e0 + n[1] * e1 + n[2] * e2
-    d0, d1, d2 = along * e0 - n[0], along * e1 - n[1], along * e2 - n[2]
-    s = math.sqrt(d0 * d0 + d1 * d1 + d2 * d2)
-    if s > UPRIGHT:
-        d0, d1, d2 = radius * d0 / s, radius * d1 / s, radius * d2 / s
-    else:
-        d0, d1, d2 = rotate(pose, radius, 0.0, 0.0)
-    f0, f1, f2 = e1 * d2 - e2 * d1, e2 * d0 - e0 * d2, e0 * d1 - e1 * d0
+    (cx, cy, cz), (d0, d1, d2), (f0, f1, f2) = circle_axes(n, pose, height, radius)
     for c, t in ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)):
         x, y, z = cx + c * d0 + t * f0, cy + c * d1 + t * f1, cz + c * d2 + t * f2
         count = stand_on_face(hulls, room, count, table, face, x, y, z, size, margin)

@@ -13,6 +13,7 @@ from stickslip.scenes.layout import (
     CAPSULE,
     HULL,
     MOVING,
+    PLANE,
     POLYGON,
     SMOOTH,
     WHOLE,
@@ -27,6 +28,8 @@ from stickslip.scenes.layout import (
 from stickslip.scenes.rotation import rotate, rotate_back
 
 FULL = -1
+WIDER = 1.25  # margin of points that are kept while a pair does not move
+ROUNDED = 1e-14  # of coordinates: more than rounding makes of a height
 STILL = 1e-4  # of the slop: poses that differ by less have not moved
 SAME_POINT = 0.05  # of the size: an old and a new point nearer than this are one point, which keeps its impulse
 
@@ -77,6 +80,19 @@ def boxes_apart(p: np.ndarray, a: np.ndarray, q: np.ndarray, b: np.ndarray, marg
     )
 
 
+@kernel(inline=True)
+def far_above(geoms: Geoms, i: int, j: int, margin: float) -> bool:
+    """Whether the sphere about geometry i is farther above the half-space j than any margin of the pair.
+
+    All bodies meet a half-space in the broad phase, and most of a robot is high above it.
+    """
+    p, q = geoms.world[i], geoms.world[j]
+    a, b, c = rotate(q, 0.0, 0.0, 1.0)
+    height = a * (p[0] - q[0]) + b * (p[1] - q[1]) + c * (p[2] - q[2])
+    size = abs(p[0]) + abs(p[1]) + abs(p[2]) + abs(q[0]) + abs(q[1]) + abs(q[2]) + geoms.bound[i]
+    return height > geoms.bound[i] + WIDER * margin + ROUNDED * size
+
+
 @kernel
 def points_of_pair(
     bodies: Bodies, geoms: Geoms, shapes: Shapes, room: Room, i: int, j: int, holder: int, margin: float
@@ -94,7 +110,7 @@ def points_of_pair(
 
 @kernel
 def table_mask(pairs: Pairs, count: int) -> int:
-    """The part of the hash table that so many pairs use, a quarter full at most, less 1: the rest is left alone."""
+    """The part of the hash table that `count` pairs use, a quarter full at most, less 1: the rest is left alone."""
     size = 16
     while size < 4 * count:
         size *= 2
@@ -283,6 +299,8 @@ def contact_points(
         key = i * bodies_count + j
         margin = bodies.travel[a] + bodies.travel[b] + 2.0 * slop
         before = find_pair(old_pairs, key, n_old) if n_old > 0 else -1
+        if before < 0 and geoms.kind[j] == PLANE and far_above(geoms, i, j, margin + bodies.stir[a] + bodies.stir[b]):
+            continue
         flat = geoms.kind[i] == HULL or geoms.kind[i] == POLYGON
         # a body that is hit at one corner turns, and drives another corner in
         if flat or geoms.kind[j] == SMOOTH or (geoms.kind[i] == CAPSULE and geoms.extent[i, 3] != WHOLE):
@@ -295,7 +313,7 @@ def contact_points(
             for k in range(15):
                 new_pairs.entry.pose[pairs, k] = old_pairs.entry.pose[before, k]
         else:
-            margin *= 1.25
+            margin *= WIDER
             holder = a if bodies.kind[a] == MOVING else b
             count = points_of_pair(bodies, geoms, shapes, room, i, j, holder, margin)
             if count == 0:

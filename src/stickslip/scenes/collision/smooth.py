@@ -41,14 +41,8 @@ def add_below(
 
 
 @kernel
-def circle_above(
-    room: Room, count: int, plane: np.ndarray, n: tuple[float, float, float], pose: np.ndarray, height: float,
-    radius: float, tube: float, margin: float,
-) -> int:  # fmt: skip
-    """Four points of a circle at `height` along the axis of `pose`, above a half-space with the normal n.
-
-    `tube`: radius of a ball that goes round on it.
-    """
+def circle_axes(n: tuple[float, float, float], pose: np.ndarray, height: float, radius: float) -> tuple:
+    """Centre C and radii d, f of a circle about the axis of `pose`: C + d is its point farthest along -n."""
     e0, e1, e2 = rotate(pose, 0.0, 0.0, 1.0)
     cx, cy, cz = pose[0] + height * e0, pose[1] + height * e1, pose[2] + height * e2
     along = n[0] * e0 + n[1] * e1 + n[2] * e2
@@ -59,6 +53,19 @@ def circle_above(
     else:
         d0, d1, d2 = rotate(pose, radius, 0.0, 0.0)
     f0, f1, f2 = e1 * d2 - e2 * d1, e2 * d0 - e0 * d2, e0 * d1 - e1 * d0
+    return (cx, cy, cz), (d0, d1, d2), (f0, f1, f2)
+
+
+@kernel
+def circle_above(
+    room: Room, count: int, plane: np.ndarray, n: tuple[float, float, float], pose: np.ndarray, height: float,
+    radius: float, tube: float, margin: float,
+) -> int:  # fmt: skip
+    """Four points of a circle at `height` along the axis of `pose`, above a half-space with the normal n.
+
+    `tube`: radius of a ball that goes round on it.
+    """
+    (cx, cy, cz), (d0, d1, d2), (f0, f1, f2) = circle_axes(n, pose, height, radius)
     count = add_below(room, count, plane, n, cx + d0, cy + d1, cz + d2, tube, margin)
     count = add_below(room, count, plane, n, cx + f0, cy + f1, cz + f2, tube, margin)
     count = add_below(room, count, plane, n, cx - d0, cy - d1, cz - d2, tube, margin)

@@ -394,6 +394,21 @@ def midpoints_ahead(joints: Joints, bodies: Bodies, vel: np.ndarray, dt: float, 
 
 
 @kernel
+def forget_rounding(errors: np.ndarray, grain: float) -> None:
+    """Take what positions are known to off the size of some errors of a joint.
+
+    Far from the origin a finger on a slide would else be asked for the rounding of its place, in each step another way
+    across what it holds: what three fingers hold has no velocity that sticks to all of them, and begins to roll.
+    """
+    total = 0.0
+    for k in range(errors.shape[0]):
+        total += errors[k] * errors[k]
+    size = math.sqrt(total)
+    for k in range(errors.shape[0]):
+        errors[k] = errors[k] * (1.0 - grain / size) if size > grain else 0.0
+
+
+@kernel
 def ask_to_close(joints: Joints, j: int, ahead: np.ndarray, vel: np.ndarray, planar: bool, dt: float) -> None:
     """Let the rows of joint j ask for no error at the next midpoint, linearised about the velocities `vel`.
 
@@ -401,6 +416,9 @@ def ask_to_close(joints: Joints, j: int, ahead: np.ndarray, vel: np.ndarray, pla
     """
     s, errors = j * ROWS_PER_JOINT, np.empty(6)
     count = errors_at(joints, j, ahead[joints.link.a[j]], ahead[joints.link.b[j]], planar, errors)
+    points = point_errors(joints.link.kind[j], planar)
+    forget_rounding(errors[:points], dt * joints.row.grain[s])
+    forget_rounding(errors[points:count], GRAIN)
     for k in range(count):
         joints.row.target[s + k] = row_velocity(joints, s + k, vel, joints.link.a[j], joints.link.b[j]) - errors[k] / dt
 

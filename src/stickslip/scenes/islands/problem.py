@@ -8,7 +8,7 @@ g_M + dt u_N,free <= 0.  It then asks for
 
 whichever is larger, and u_N >= 0 where all points of a pair have g_M <= slop.  Of a pair that carried load g_M counts
 less slop: rounding that adds up to slop, far from the origin, would else be taken back in one step, and hands let go.
-Points whose gaps differ from the least of their pair by no more than slop count as having that.  (Of each point by
+Points whose gaps differ by no more than slop from smaller ones of their pair count as having these.  (Of each point by
 itself, the points of two faces would ask for velocities that contradict one another by slop / dt, which no solution can
 meet.)  But it is
 u_N >= -eps_N u_N,A where a point is closed and opens by itself, before and without impulses: held at zero while its
@@ -56,6 +56,13 @@ from stickslip.scenes.layout import (
     Options,
 )
 from stickslip.scenes.rotation import rotate, times
+
+# Of the slop: points of a loaded pair that stand above others of it come down so far below slop.  A step leaves 1e-13 m
+# of what it asks for.  If points came down to slop, up to which gaps count as closed, this would tell whether they are
+# closed, and what is asked back of one of them would contradict the others of a face by 1e-10 m/s: it would choose
+# which three of four points carry the load, and friction follows the load.
+DEEPER = 0.1
+LEFT = 1e-6  # of the speed of a blow: a load that would change velocities by less was none
 
 
 @kernel
@@ -225,6 +232,17 @@ def gaps_of_pair(contacts: Contacts, c: int, count: int) -> tuple[float, float]:
 
 
 @kernel
+def lowest_beside(contacts: Contacts, c: int, begin: int, count: int, slop: float) -> float:
+    """The smallest gap of a pair, whose points begin at number `begin`, that is at most slop below that of point c."""
+    low, k = contacts.gap[c], begin
+    while k < count and same_pair(contacts, c, k):
+        if contacts.gap[c] - contacts.gap[k] <= slop:
+            low = min(low, contacts.gap[k])
+        k += 1
+    return low
+
+
+@kernel
 def carries(contacts: Contacts, c: int, count: int) -> bool:
     """Whether a point of the pair whose points begin at number c carried an impulse in the step before."""
     k, found = c, False
@@ -233,6 +251,16 @@ def carries(contacts: Contacts, c: int, count: int) -> bool:
         found = found or p[0] != 0.0 or p[1] != 0.0 or p[2] != 0.0
         k += 1
     return found
+
+
+@kernel
+def bore(bodies: Bodies, contacts: Contacts, c: int, speed: float) -> bool:
+    """Whether point c carried a load in the step before, beside what a blow of this speed [m/s] would make of it.
+
+    Newton's method leaves some 1e-10 of the load of others at a point that carries nothing, or zero, as rounding goes.
+    """
+    p, mobility = contacts.impulse[c], bodies.inv_mass[contacts.a[c]] + bodies.inv_mass[contacts.b[c]]
+    return mobility * math.sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]) > LEFT * speed
 
 
 @kernel
@@ -302,6 +330,13 @@ def take_turn(bodies: Bodies, geoms: Geoms, contacts: Contacts, active: Active, 
 
 
 @kernel
+def above(gap: float, least: float, kept: float) -> float:
+    """What a gap has to close by [m]; least: the smallest of its pair; kept: what a pair with load may keep, else 0."""
+    over = max(gap - kept, 0.0)
+    return over + DEEPER * kept if over > 0.0 and gap - least > kept else over
+
+
+@kernel
 def stays_open(options: Options, gap: float, before: float, free: float, slop: float, bounces: bool) -> bool:
     """Whether a contact takes no part, by its normal velocity before and without impulses."""
     if options.scheme == STEWART:  # [S00] (2.13)
@@ -329,10 +364,11 @@ def activate(
     Under a law of `blows` contacts have no restitution here: it has been taken into account before.
     """
     dt, dim, n = options.dt, options.dim, ZERO
-    least, widest, kept = 0.0, 0.0, 0.0
+    least, widest, kept, begin = 0.0, 0.0, 0.0, 0
     for c in range(count):
         a, b, gap = contacts.a[c], contacts.b[c], contacts.gap[c]
         if c == 0 or not same_pair(contacts, c - 1, c):
+            begin = c
             least, widest = gaps_of_pair(contacts, c, count)
             kept = options.slop if carries(contacts, c, count) else 0.0
         if not options.predictive and gap > 0.0 and options.scheme == 0:
@@ -358,8 +394,7 @@ def activate(
         eps_N, eps_T = (materials.eps_N[k, m], materials.eps_T[k, m]) if options.law == 0 else (0.0, 0.0)
         if materials.curve[k, m] >= 0 and bounces:
             eps_N = restitution_of(materials, curves, k, m, -u0, mobility(bodies, a, b, active, n, 1))
-        p = contacts.impulse[c]
-        blow = u0 < 0.0 and gap + dt * u0 <= slop and -u0 > abs(v0 - u0) and p[0] == 0.0 and p[1] == 0.0 and p[2] == 0.0
+        blow = u0 < 0.0 and gap + dt * u0 <= slop and -u0 > abs(v0 - u0) and not bore(bodies, contacts, c, -u0)
         if materials.mu_impact[k, m] >= 0.0 and blow:
             mu = materials.mu_impact[k, m]
         turning, more = options.predictive and not blow and turns(bodies, a, b, dt), 0.0
@@ -375,8 +410,8 @@ def activate(
             more = gap_beyond(bodies.ahead, geoms, contacts, active, n, dt)
             u0, v0 = u0 + gap_beyond(vel, geoms, contacts, active, n, -dt), v0 + more
         if options.predictive:
-            near = least if gap - least <= slop else gap
-            floor, reach = (0.0, slop) if widest <= slop else (-max(near - kept, 0.0) / dt, 0.0)
+            near = least if gap - least <= slop else lowest_beside(contacts, c, begin, count, slop)
+            floor, reach = (0.0, slop) if widest <= slop else (-above(near, least, kept) / dt, 0.0)
             active.impact[n] = u0 < 0.0 and near + dt * u0 <= reach
             if active.impact[n]:
                 floor = max(floor, -eps_N * u0)

@@ -182,7 +182,7 @@ def solve_six(
     G: np.ndarray, q: np.ndarray, mu: float, spins: bool, hertz: bool, roll: float, planar: bool, z: np.ndarray,
     rounds: int,
 ) -> None:  # fmt: skip
-    """Impulses z of one contact whose rows have velocities q + G z; roll: rho / l; in so many rounds at most."""
+    """Impulses z of one contact whose rows have velocities q + G z; roll: rho / l; in at most `rounds` rounds."""
     A, p, x, r = np.zeros(9), np.empty(3), np.zeros(3), np.zeros(3)
     if spins:
         inverse_of_three(G, A)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stickslip.contact.pool import Pool, numbers, pool_of, truths, whole_numbers, zero_table
-from stickslip.contact.tree_blocks import Parts, Plan, find_plan, mobility, solve_tree
+from stickslip.contact.tree_blocks import Parts, Plan, find_plan, mobilities, solve_tree
 from stickslip.contact.tree_ladder import solve_tree_laws
 from stickslip.contact.tree_newton import (
     TreeRoom,
@@ -385,30 +385,31 @@ def set_sizes(
     place (m,): room.
     """
     m, any_held = order.shape[0], False
-    f, g, t = np.empty(6), np.empty(6), np.empty(6)
+    f, g, out = np.empty((3, 6)), np.empty((3, 6)), np.empty(3)
     for k in range(m):
         place[order[k]] = k
     for i in range(contacts.a.shape[0]):
         p, q, total = contacts.arm_a[i], contacts.arm_b[i], 0.0
         for k in range(dim):
             x, y, z = contacts.frame[i, 3 * k], contacts.frame[i, 3 * k + 1], contacts.frame[i, 3 * k + 2]
-            f[0], f[1], f[2] = -x, -y, -z
-            f[3], f[4], f[5] = p[2] * y - p[1] * z, p[0] * z - p[2] * x, p[1] * x - p[0] * y
-            g[0], g[1], g[2] = x, y, z
-            g[3], g[4], g[5] = q[1] * z - q[2] * y, q[2] * x - q[0] * z, q[0] * y - q[1] * x
-            total += mobility(tree, place, H, contacts.a[i], contacts.b[i], f, g, t)
-            if k == 0:
-                held[i] = total < HELD * contacts.size[i]
-                any_held = any_held or held[i]
+            f[k, 0], f[k, 1], f[k, 2] = -x, -y, -z
+            f[k, 3], f[k, 4], f[k, 5] = p[2] * y - p[1] * z, p[0] * z - p[2] * x, p[1] * x - p[0] * y
+            g[k, 0], g[k, 1], g[k, 2] = x, y, z
+            g[k, 3], g[k, 4], g[k, 5] = q[1] * z - q[2] * y, q[2] * x - q[0] * z, q[0] * y - q[1] * x
+        mobilities(tree, place, H, contacts.a[i], contacts.b[i], f, g, out[:dim])
+        for k in range(dim):
+            total += out[k]
+        held[i] = out[0] < HELD * contacts.size[i]
+        any_held = any_held or held[i]
         contacts.size[i] = max(total / dim, LEAST_SIZE * contacts.size[i])
     for i in range(rows.a.shape[0]):
-        d, a, b = rows.direction[i], rows.a[i], rows.b[i]
-        for k in range(3):
-            f[k], f[3 + k], g[k], g[3 + k] = -d[k], -d[3 + k], d[k], d[6 + k]
+        d = rows.direction[i]
         rows.size[i] = rows.mobility[i]
         if not closes_loop(rows, i):
-            held_size = mobility(tree, place, H, a, b, f, g, t) + rows.soft[i]
-            rows.size[i] = max(held_size, LEAST_SIZE * rows.mobility[i])
+            for k in range(3):
+                f[0, k], f[0, 3 + k], g[0, k], g[0, 3 + k] = -d[k], -d[3 + k], d[k], d[6 + k]
+            mobilities(tree, place, H, rows.a[i], rows.b[i], f, g, out[:1])
+            rows.size[i] = max(out[0] + rows.soft[i], LEAST_SIZE * rows.mobility[i])
     return any_held
 
 

@@ -1,4 +1,4 @@
-"""What a march of a circuit writes down: records, events, jumps, and where the energy went."""
+"""Records of the march of a circuit: states, events, jumps, and where the energy went."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Steps:
 
 
 @dataclass
-class Book:
+class CircuitRecords:
     """Records at multiples of `every` steps."""
 
     net: Network
