@@ -123,7 +123,7 @@ class Followed(ContactLog):
         for each in engines:
             share_contacts(engine, each)
         points = prepare_at(self.twin, moment, self.pairs_old)
-        held = held_choices(self.twin, points, engine.book.loaded)
+        held = held_choices(self.twin, points)
         solved, look = self._solved(engine, moment, held)
         self.doubts += doubts_of(self.twin, points, held, solved, moment.t)
         pushed = float(engine.book.numbers[codes.PROJECTIONS])

@@ -17,7 +17,7 @@ import numpy as np
 from stickslip.jit import entry
 from stickslip.scenes import driving, layout, step
 from stickslip.scenes.engine import SceneEngine
-from stickslip.scenes.islands.problem import coarse_slop, restitution_of
+from stickslip.scenes.islands.problem import DEEPER, bore, coarse_slop, restitution_of
 from stickslip.scenes.islands.slips import gap_beyond, slip_beyond, turn_as_one
 from stickslip.scenes.rotation import rotation_with, rotations_at_midpoint, world_matrix
 
@@ -358,8 +358,8 @@ def turn_between(q: Array, p: Array) -> Array:
     return np.where(sine > 0.0, 2.0 * np.arctan2(sine, np.abs(w)) / np.where(sine > 0.0, sine, 1.0), 2.0)[:, None] * v
 
 
-def held_choices(engine: SceneEngine, points: Any, loaded: Array) -> Held:
-    """The choices of the step that an engine has prepared; loaded (points,): which carried an impulse before."""
+def held_choices(engine: SceneEngine, points: Any) -> Held:
+    """The choices of the step that an engine has prepared."""
     options, bodies, geoms, dt = engine.options, engine.bodies, engine.geoms, engine.options.dt
     active = engine.active[: int(engine.counts[step.ACTIVE])]
     index = active.contact.copy()
@@ -379,7 +379,8 @@ def held_choices(engine: SceneEngine, points: Any, loaded: Array) -> Held:
     eps = restitutions(engine, (geoms.material[c.pair[:, 0]], geoms.material[c.pair[:, 1]]), u0, W[:, 0])
     for i in range(m):
         p, q, gap = geoms.material[c.pair[i, 0]], geoms.material[c.pair[i, 1]], c.gap[i]
-        blow = u0[i] < 0.0 and gap + dt * u0[i] <= options.slop and -u0[i] > abs(v0[i] - u0[i]) and not loaded[index[i]]
+        blow = u0[i] < 0.0 and gap + dt * u0[i] <= options.slop and -u0[i] > abs(v0[i] - u0[i])
+        blow = blow and not bore(bodies, points, int(index[i]), float(-u0[i]))
         blank.hits[i] = materials.mu_impact[p, q] >= 0.0 and blow
         if not options.predictive:
             blank.asks[i] = LAW
@@ -396,12 +397,12 @@ def held_choices(engine: SceneEngine, points: Any, loaded: Array) -> Held:
         elif still and geoms.kind[c.pair[i, 1]] == layout.SMOOTH:
             blank.turned[i] = CURVED
             u, v = u + gap_beyond(vel, geoms, points, room, i, -dt), v + gap_beyond(ahead, geoms, points, room, i, dt)
-        _choose_floor(engine, points, blank, loaded, i, (u, v, float(eps[i])), bool(active.impact[i]))
+        _choose_floor(engine, points, blank, i, (u, v, float(eps[i])), bool(active.impact[i]))
     return blank
 
 
 def _choose_floor(
-    engine: SceneEngine, points: Any, held: Held, loaded: Array, i: int, seen: tuple[float, float, float], impact: bool
+    engine: SceneEngine, points: Any, held: Held, i: int, seen: tuple[float, float, float], impact: bool
 ) -> None:
     """Write what contact i asks for along its normal; seen: approach before, without impulses, and eps_N."""
     options, k = engine.options, held.active[i]
@@ -414,9 +415,11 @@ def _choose_floor(
         slop = float(coarse_slop(engine.bodies, points.a[k], points.b[k], slop))
     floor = 0.0
     if widest > slop:
-        near = int(group[int(np.argmin(gaps))]) if gap - least <= slop else int(k)
-        kept = options.slop if np.any(loaded[group]) else 0.0
+        beside = group[gap - gaps <= slop]
+        near = int(beside[int(np.argmin(points.gap[beside]))])
+        kept = options.slop if np.any(points.impulse[group]) else 0.0
         if points.gap[near] - kept > 0.0:
+            kept -= DEEPER * kept if points.gap[near] - least > kept else 0.0
             held.asks[i], held.near[i], held.kept[i] = GAP, near, kept
             floor = -(float(points.gap[near]) - kept) / options.dt
     if (impact and -eps * u > floor) or (not impact and u > 0.0 and v > 0.0 and gap <= slop):
