@@ -69,6 +69,17 @@ def test_steps_of_a_scene_are_those_of_simulate(every):
     equal_runs(sim.trajectory(), wanted)
 
 
+@pytest.mark.parametrize("every", [1, 4])
+def test_few_steps_at_a_time_are_those_of_simulate_and_need_no_driver(every, monkeypatch):
+    scenario = ss.library.woodpecker()
+    wanted = scenario.simulate(dt=1e-4, t_end=0.07, every=every, progress=False)
+    sim = ss.Simulator(scenario, dt=1e-4, every=every)
+    monkeypatch.setattr(module.Simulator, "_march", lambda sim, n: pytest.fail("the driver needs 250 us"))
+    for _ in range(100):
+        sim.step(7)
+    equal_runs(sim.trajectory(), wanted)
+
+
 @pytest.mark.parametrize(
     "options", [{"stepper": "moreau-jean"}, {"engine": "reference"}, {"law": "poisson"}, {"solver": "lemke"}]
 )

@@ -33,6 +33,8 @@ from stickslip.trajectory import STATE_NAMES, Certificate, ContactTable, Traject
 
 PENDING = 256
 """Records of single steps that are kept together before they are handed to the store."""
+FEW = 100
+"""Steps that are done one by one: the driver needs some 250 us to begin and end a march, however short it is."""
 NEVER = 2**62
 """Steps between two records of a simulator that is to keep none."""
 
@@ -202,10 +204,13 @@ class Simulator:
 
         Ctrl-C leaves the simulator at the end of a step.
         """
-        if n != 1 and whole_number(n, "n") > 1:
-            self._march(n - 1)
-        if self._single.step() != codes.DONE:
-            self._march(1)
+        left = 1 if n == 1 else whole_number(n, "n")
+        if left > FEW:
+            self._march(left - 1)
+            left = 1
+        for _ in range(left):
+            if self._single.step() != codes.DONE:
+                self._march(1)
 
     def _march(self, n: int) -> None:
         """March through the driver, in pieces."""
