@@ -145,9 +145,9 @@ class JointHandle:
         self._require_axis("coordinate")
         A, B = self._frames()
         if self._joint.kind == "prismatic":
-            return float(_axis(A) @ (B[:3] - A[:3]))
+            return _along(_axis(A), B[0] - A[0], B[1] - A[1], B[2] - A[2])
         w, _, _, z = relative_turn.py_func(A, B)
-        angle, seen = 2.0 * math.atan2(z, w), self._link().turns
+        angle, seen = 2.0 * math.atan2(z, w), float(self._links()["turns"][self._k])
         return float(angle + 2.0 * math.pi * round((seen - angle) / (2.0 * math.pi)))
 
     @property
@@ -155,13 +155,13 @@ class JointHandle:
         """Angular velocity [rad/s] or velocity [m/s] of b against a along the axis."""
         self._require_axis("speed")
         A, B = self._frames()
-        v, link = self._engine.bodies.vel, self._link()
-        axis, a, b = _axis(A), int(link.a), int(link.b)
+        vel, (a, b) = self._engine.bodies.vel, self._sides()
+        u, v = vel[a].tolist(), vel[b].tolist()
         if self._joint.kind == "revolute":
-            return float(axis @ (v[b, 3:] - v[a, 3:]))
+            return _along(_axis(A), v[3] - u[3], v[4] - u[4], v[5] - u[5])
         pose = self._engine.bodies.pose
-        moves = [v[i, :3] + np.cross(v[i, 3:], B[:3] - pose[i, :3]) for i in (a, b)]
-        return float(axis @ (moves[1] - moves[0]))
+        u, v = _moving(pose[a].tolist(), u, B), _moving(pose[b].tolist(), v, B)
+        return _along(_axis(A), v[0] - u[0], v[1] - u[1], v[2] - u[2])
 
     @property
     def motor(self) -> Motor:
@@ -212,12 +212,12 @@ class JointHandle:
         self._require_axis("gravity_effort")
         A, B = self._frames()
         bodies, g = self._engine.bodies, self._engine.options.gravity
-        axis, force, moment = _axis(A), np.zeros(3), np.zeros(3)
+        axis, place, force, moment = np.array(_axis(A)), np.array(B[:3]), np.zeros(3), np.zeros(3)
         for i in hanging(self._engine.scene, self._number):
             if bodies.inv_mass[i] > 0.0:
                 weight = g / bodies.inv_mass[i]
                 force += weight
-                moment += np.cross(bodies.pose[i, :3] - B[:3], weight)
+                moment += np.cross(bodies.pose[i, :3] - place, weight)
         return -float(axis @ (force if self._joint.kind == "prismatic" else moment))
 
     @property
@@ -248,15 +248,23 @@ class JointHandle:
         rows = self._engine.joints.row[first : first + ROWS_PER_JOINT]
         return np.asarray(np.where(rows.used, rows.impulse, 0.0))
 
-    def _link(self) -> Any:
+    def _links(self) -> Any:
         assert self._engine.joints is not None
-        return self._engine.joints.link[self._k]
+        return self._engine.joints.link
 
-    def _frames(self) -> tuple[np.ndarray, np.ndarray]:
-        """Poses of the joint's frames in both bodies, now."""
-        A, B, link, pose = np.empty(7), np.empty(7), self._link(), self._engine.bodies.pose
-        compose.py_func(pose[link.a], link.frame_a, A)
-        compose.py_func(pose[link.b], link.frame_b, B)
+    def _sides(self) -> tuple[int, int]:
+        """Numbers of the bodies that the joint's rows hold together."""
+        link = self._links()
+        return int(link["a"][self._k]), int(link["b"][self._k])
+
+    def _frames(self) -> tuple[list[float], list[float]]:
+        """Poses of the joint's frames in both bodies, now.
+
+        Lists of numbers, since Python takes the entries of an array out one by one, at five times the cost.
+        """
+        A, B, link, pose, (a, b) = [0.0] * 7, [0.0] * 7, self._links(), self._engine.bodies.pose, self._sides()
+        compose.py_func(pose[a].tolist(), link["frame_a"][self._k].tolist(), A)
+        compose.py_func(pose[b].tolist(), link["frame_b"][self._k].tolist(), B)
         return A, B
 
     def _require_axis(self, what: str) -> None:
@@ -267,9 +275,22 @@ class JointHandle:
         return f"<{self._joint.kind} joint {self.name!r}>"
 
 
-def _axis(frame: np.ndarray) -> np.ndarray:
+def _axis(frame: list[float]) -> tuple[float, float, float]:
     """The z axis of a joint's frame in world axes."""
-    return np.array(rotate.py_func(frame, 0.0, 0.0, 1.0))
+    x, y, z = rotate.py_func(frame, 0.0, 0.0, 1.0)
+    return x, y, z
+
+
+def _along(axis: tuple[float, float, float], x: float, y: float, z: float) -> float:
+    return axis[0] * x + axis[1] * y + axis[2] * z
+
+
+def _moving(pose: list[float], vel: list[float], place: list[float]) -> list[float]:
+    """Velocity of the point of a body that is at a place."""
+    x, y, z = place[0] - pose[0], place[1] - pose[1], place[2] - pose[2]
+    return [
+        vel[0] + (vel[4] * z - vel[5] * y), vel[1] + (vel[5] * x - vel[3] * z), vel[2] + (vel[3] * y - vel[4] * x),
+    ]  # fmt: skip
 
 
 def hanging(scene: Scene, k: int) -> list[int]:
