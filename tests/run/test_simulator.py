@@ -146,6 +146,18 @@ def test_a_parameter_holds_from_the_next_step_on():
     assert np.linalg.norm(sim.q - at_rest) == pytest.approx(0.5 * slope, rel=5e-3)
 
 
+def test_a_parameter_holds_from_the_next_single_step_on_with_an_impact_law():
+    """The kernel has the numbers of the law behind the parameters, in an array of its own."""
+    single, many = (ss.Simulator(ss.library.bouncing_ball(restitution=0.8), dt=1e-3, law="poisson") for _ in range(2))
+    for sim in (single, many):
+        sim.step()
+        sim.params["restitution"] = 0.2
+    for _ in range(1000):
+        single.step()
+    many.step(1000)
+    assert np.array_equal(single.q, many.q) and abs(many.q[0]) < 1e-3
+
+
 def test_bad_input_is_one_line_and_changes_nothing():
     sim = ss.Simulator(ss.library.woodpecker(), dt=1e-4)
     sim.step(10)
