@@ -291,6 +291,23 @@ def test_set_state_goes_on_as_a_run_from_there():
     assert sim.t == 0.0 and np.array_equal(sim.q, scenario.q0)
 
 
+def test_what_was_set_by_hand_stays_and_handles_follow_to_another_state():
+    sim = ss.Simulator(pendulum(), dt=1e-3)
+    hip, bar, motor = sim.joint("hip"), sim.body("bar"), ss.Motor(target=0.3, stiffness=50.0, damping=5.0, effort=9.0)
+    hip.motor, hip.torque, bar.force = motor, 2.0, (1.0, 0.5)
+    sim.step(3)
+    other = sim.copy()
+    sim.set_state(u=[0.0, 0.0, 0.0])
+    assert sim.joint("hip").motor == motor and hip.torque == 2.0 and sim.body("bar").force.tolist() == [1.0, 0.5]
+    sim.step(50)
+    assert hip.coordinate == sim.joint("hip").coordinate != other.joint("hip").coordinate
+    assert bar.position.tolist() == sim.body("bar").position.tolist()
+    hip.torque = 3.0
+    assert sim.joint("hip").torque == 3.0 and other.joint("hip").torque == 2.0
+    sim.reset()
+    assert hip.torque == 0.0 and hip.coordinate == 0.0 and bar.force.tolist() == [0.0, 0.0]
+
+
 def test_contacts_of_a_mechanism_carry_its_weight():
     sim = ss.Simulator(ss.library.brick_on_ramp(friction=0.5, angle=0.38, velocity=0.0), dt=1e-3)
     assert len(sim.contacts()) == 0

@@ -33,13 +33,44 @@ if TYPE_CHECKING:
     from stickslip.scenes.scene import Scene
 
 
-class BodyHandle:
+DRIVES = [SPEED, EFFORT, TARGET, STIFFNESS, DAMPING, TORQUE]
+"""Numbers of a joint that can be set by hand."""
+
+
+class _Handle:
+    """What belongs to a simulator, whichever engine it has: `set_state` and `reset` begin with a new one."""
+
+    __slots__ = ("_held",)
+
+    def __init__(self, engine: SceneEngine) -> None:
+        self._held = engine
+
+    @property
+    def _engine(self) -> SceneEngine:
+        while self._held.successor is not None:
+            self._held = self._held.successor
+        return self._held
+
+
+def succeed(before: SceneEngine, after: SceneEngine, drives: bool) -> None:
+    """Let handles of one engine follow to the next one; `drives`: with all that was set by hand."""
+    if drives:
+        if before.joints is not None and after.joints is not None:
+            after.joints.link.numbers[:, DRIVES] = before.joints.link.numbers[:, DRIVES]
+        for i in np.flatnonzero(before.pushes.any(axis=1)).tolist():
+            after.push(i, slice(0, 6), before.pushes[i])
+        after.note_drive(int(before.by_hand[0]))
+    before.successor = after
+
+
+class BodyHandle(_Handle):
     """A body at the present of a simulator."""
 
-    __slots__ = ("_body", "_engine", "name")  # so that a misspelt name that is set is refused
+    __slots__ = ("_body", "name")  # so that a misspelt name that is set is refused
 
     def __init__(self, engine: SceneEngine, body: Body) -> None:
-        self._engine, self._body, self.name = engine, body, body.name
+        super().__init__(engine)
+        self._body, self.name = body, body.name
 
     @property
     def position(self) -> np.ndarray:
@@ -117,28 +148,23 @@ class BodyHandle:
         return f"<body {self.name!r} at {self.position}, velocity {self.velocity}>"
 
 
-class JointHandle:
+class JointHandle(_Handle):
     """A joint at the present of a simulator; what is set holds from the next step on, until it is set anew."""
 
-    __slots__ = (
-        "_engine",
-        "_joint",
-        "_k",
-        "_number",
-        "_numbers",
-        "name",
-    )  # so that a misspelt name that is set is refused
+    __slots__ = ("_joint", "_k", "_number", "name")  # so that a misspelt name that is set is refused
 
     def __init__(self, engine: SceneEngine, k: int) -> None:
+        super().__init__(engine)
         self._joint: Joint = engine.scene.joints[k]
         self.name = self._joint.name
         kept = range(len(engine.scene.joints)) if engine.fused is None else engine.fused.kept
-        self._number, self._engine = k, engine
+        self._number = k
         self._k = kept.index(k) if k in kept else -1  # a joint inside a composite has no rows
-        self._numbers = np.zeros(NUMBERS)
-        if self._k >= 0:
-            assert engine.joints is not None
-            self._numbers = engine.joints.link.numbers[self._k]
+
+    @property
+    def _numbers(self) -> np.ndarray:
+        """The numbers of its rows, to be read and set."""
+        return np.asarray(self._links()["numbers"][self._k]) if self._k >= 0 else np.zeros(NUMBERS)
 
     @property
     def coordinate(self) -> float:
@@ -198,8 +224,9 @@ class JointHandle:
     @torque.setter
     def torque(self, value: Any) -> None:
         self._require_axis("torque")
-        self._numbers[TORQUE] = number(value, f"torque of {self.name!r}")
-        if self._numbers[TORQUE] != 0.0:
+        effort = number(value, f"torque of {self.name!r}")
+        self._numbers[TORQUE] = effort
+        if effort != 0.0:
             self._engine.note_drive(FORCES | MOTORS)
 
     @property
