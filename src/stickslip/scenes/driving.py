@@ -54,7 +54,7 @@ def apply_functions(engine: SceneEngine, state: SceneState) -> None:
         i = force.body
         v = engine.bodies.vel[i, :dim].copy()
         x = engine.bodies.pose[i, :dim] + half * v
-        where = f"on {engine.scene.bodies[i].name!r} at t = {t:g} s"
+        where = f"on {engine.scene.bodies[i].name!r} at t = {state.t:g} s"
         if callable(force.force):
             name = f"force {where}"
             wrench[i, :dim] += vector(called(force.force, (t, x, v), name), name, dim)
