@@ -25,8 +25,8 @@ demo: environment ## run the demonstration
 test: environment ## run the tests, without the slow ones
 	@$(RUN) pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
-test-slow: environment ## run the slow tests alone
-	@$(RUN) pytest -n $(WORKERS) --dist loadfile -m slow $(ARGS)
+test-slow: environment ## run the slow tests, and all examples of those that take some by default
+	@STICKSLIP_TESTS=full $(RUN) pytest -n $(WORKERS) --dist loadfile -m "slow or thinned" $(ARGS)
 
 fuzz: environment ## read millions of damaged files, expressions and requests (ARGS="expressions --count 1e4")
 	@$(RUN) tests.fuzz $(or $(ARGS),--count 1e6 --seconds 1800)

@@ -145,7 +145,15 @@ class Place:
         for name, entries in ends.items():
             moved = [replace(entry, at_a=origin + R @ entry.at_a, at_b=origin + R @ entry.at_b) for entry in entries]
             setattr(there, name, moved)
-        there.joints = [replace(joint, axis=R @ joint.axis) for joint in there.joints]
+        there.joints = [
+            replace(
+                joint,
+                axis=R @ joint.axis,
+                across=None if joint.across is None else R @ joint.across,
+                over=tuple(origin + R @ point for point in joint.over),
+            )
+            for joint in there.joints
+        ]
         there.forces = [replace(entry, **_turned_force(entry, R, origin, scene.dim)) for entry in scene.forces]
         return there
 

@@ -195,3 +195,18 @@ def test_options_of_commands_share_the_words_of_calls():
 @pytest.mark.parametrize("words", [r"as above|see above|so many|ditto", r"^\s*(The same|As above|Likewise)\b"])
 def test_docstrings_can_be_read_alone(words):
     assert [(each.file, each.name) for each in definitions() if re.search(words, each.words)] == []
+
+
+LONG_CALLS = {"activate", "contact_points", "impacts_in_sequence", "parting_shifts"}
+"""What the step of a scene calls with more than eight arguments; a name that does with fewer has to leave."""
+
+
+def test_the_step_of_a_scene_has_short_parts():
+    """No part has more than 60 lines and eight parameters; calls of other files with more are counted out."""
+    tree = ast.parse(sources()["scenes/step.py"])
+    parts = [each for each in functions() if each.file == "scenes/step.py"]
+    assert len(parts) > 20
+    assert [part.name for part in parts if part.lines > 60 or len(part.parameters) > 8] == []
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
+    many = {call.func.id for call in calls if len(call.args) > 8 and not call.func.id[0].isupper()}
+    assert many == LONG_CALLS

@@ -26,10 +26,12 @@ from stickslip.sets import (
     Upr,
     decompose_sgn,
 )
+from tests.thinned import examples, thinned
 
 FloatArray = NDArray[np.float64]
 
-quick = settings(deadline=None, max_examples=90)  # no deadline: the first call compiles
+pytestmark = thinned
+quick = settings(deadline=None, max_examples=examples(90, 500))  # no deadline: the first call compiles
 
 
 def _ignore_tiny(value: float) -> float:

@@ -115,6 +115,7 @@ from stickslip.papers.sweeping import MovingPolygon as MovingPolygon
 from stickslip.papers.sweeping import sweeping_process as sweeping_process
 from stickslip.request import Checks as Checks
 from stickslip.request import Records as Records
+from stickslip.run.scene_as_mechanism import as_mechanism as as_mechanism
 from stickslip.run.simulate import simulate as simulate
 from stickslip.run.simulator import Simulator as Simulator
 from stickslip.run.simulator import Snapshot as Snapshot

@@ -120,6 +120,14 @@ class Scenario:
     def require_coordinates(self, message: str) -> None:
         """Raise ValueError unless there are generalised coordinates; `message` has a place for the {kind} it is."""
 
+    def as_mechanism(self) -> Scenario:
+        """The mechanism that an event-driven judge integrates: itself; of a scene, what `as_mechanism` makes of it."""
+        return self
+
+    def seen(self, q: Array, u: Array) -> tuple[Array, Array]:
+        """States (n, f) of `as_mechanism` in the coordinates and velocities of runs of this scenario."""
+        return q, u
+
     def text(self) -> str:
         """The equations of a mechanism, the bodies of a scene, as text."""
         system: Any = self.system
@@ -348,6 +356,14 @@ class SceneScenario(Scenario):
 
     def require_coordinates(self, message: str) -> None:
         raise ValueError(message.format(kind="a scene of bodies and shapes"))
+
+    def as_mechanism(self) -> Scenario:
+        found: Scenario = service("take a scene as a mechanism")(self)
+        return found
+
+    def seen(self, q: Array, u: Array) -> tuple[Array, Array]:
+        found: tuple[Array, Array] = service("see a mechanism as a scene")(self.scene, q, u)
+        return found
 
     def latex(self) -> str:
         raise ValueError(f"{self.scene.name} is a scene of bodies and shapes: it has no equations to print as LaTeX.")

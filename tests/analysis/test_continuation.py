@@ -8,6 +8,8 @@ import pytest
 
 import stickslip as ss
 from analysis.test_limit_cycle import G, locked_ball
+from stickslip.analysis import continuation
+from stickslip.analysis.cycle_result import NoCycle
 from stickslip.analysis.return_map import EventMap, Setting
 from stickslip.figures.bifurcation import branch as draw
 
@@ -40,6 +42,23 @@ def test_period_doubling_of_the_bouncing_ball():
         marked = draw(replace(branch, specials=[replace(flip, kind=kind)]))
         words = marked.axes[0].get_legend().get_texts()[0].get_text()
         assert words == f"{kind} at {flip.parameter:.6g}"
+
+
+def test_a_branch_is_kept_where_there_is_no_cycle_at_its_last_value(monkeypatch):
+    """Newton's method at the last value itself is another problem than the steps before: it may fail alone."""
+    ball, _ = locked_ball(1.05)
+    last = 1.06 * UNIT
+
+    def fails(walk, here, a, guess=None):
+        assert a == last
+        raise NoCycle("Newton's method found none")
+
+    monkeypatch.setattr(continuation._Walk, "_at_value", fails)
+    branch = ss.continue_cycle(ball, "amplitude", 1.05 * UNIT, last, settle_returns=0, largest_step=0.5)
+    assert len(branch.cycles) > 1 and branch.values[0] == 1.05 * UNIT and branch.values.max() < last
+    assert branch.status == (
+        f"the last cycle is at amplitude = {branch.values[-1]:.9g}; at {last:g} itself: Newton's method found none"
+    )
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ import stickslip as ss
 from tests.events.test_accumulation import ALPHA, ETA, PULL, block, tilted
 
 SHARE = 1e-6  # agreement that is asked for, relative to the largest entry of a column
-SPATIAL = ("sliding_ball", "sliding_top", "sliding_coin")  # friction in two tangents, which `sensitivity` refuses
+SPATIAL = ("sliding_ball", "sliding_top", "sliding_coin")  # two tangents: `sensitivity` takes such differences itself
 
 
 def drawn(name, seed):

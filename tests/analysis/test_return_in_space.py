@@ -56,6 +56,32 @@ def test_the_midpoint_rule_finds_the_same_cycle(puck):
     assert np.sort(np.abs(cycle.multipliers[:4])) == pytest.approx(np.sort(np.abs(multipliers())), abs=3e-4)
 
 
+@pytest.mark.slow
+def test_the_circle_is_followed_over_friction():
+    """RADIUS with C = mu g, at every cycle of the branch."""
+    mu = sp.Symbol("mu")
+    system = ss.LagrangianSystem.from_energies(
+        [x, y, z],
+        velocities=[v_x, v_y, v_z],
+        kinetic=(v_x**2 + v_y**2 + v_z**2) / 2,
+        potential=K * (x**2 + y**2) / 2 + 9.81 * z,
+        forces=[F * sp.cos(W * t), F * sp.sin(W * t), 0],
+        contacts=[ss.Contact("table", gap=z, slip=[x, y], friction=mu)],
+        parameters={mu: 0.2},
+        time=t,
+    )
+    behind = math.atan2(-C, (K - W**2) * RADIUS)
+    r = RADIUS * np.array([math.cos(behind), math.sin(behind), 0.0])
+    drawn = ss.Scenario(system, r, W * np.array([-r[1], r[0], 0.0]), 1e-3, 5.0, "puck", "own")
+    branch = ss.continue_cycle(
+        drawn, "mu", 0.2, 0.3, section=f"every:{T!r}", settle_returns=0, rtol=1e-8, tol=1e-7, largest_step=0.5
+    )
+    assert branch.status == "reached mu = 0.3" and not branch.specials and branch.stable.all()
+    for value, cycle in zip(branch.values, branch.cycles, strict=True):
+        exact = math.sqrt(F**2 - (9.81 * value) ** 2) / (K - W**2)
+        assert math.hypot(cycle.q[0], cycle.q[1]) == pytest.approx(exact, abs=1e-7)
+
+
 def test_what_needs_saltation_matrices_refuses_two_tangents(puck):
     with pytest.raises(ValueError, match="lyapunov knows contacts with one direction of slip"):
         ss.lyapunov(puck, t_end=1.0)

@@ -352,3 +352,13 @@ def test_forces_that_jump_without_an_event_are_said():
 
     assert not of(-a * sp.sign(v)).reliable and "no event" in of(-a * sp.sign(v)).reason
     assert of(-a * sp.Abs(v) * v - c * sp.Abs(x) * x).reliable  # no jump; the kink at x = 0 is an event
+
+
+def test_what_moves_a_start_off_its_constraints_is_told():
+    """No run begins off a constraint; velocities that are off it are put onto it by every run."""
+    top = ss.library.spinning_top()
+    found = {name: ss.sensitivity(top, name, t_end=0.002, samples=2) for name in ("length", "z", "v_y", "mass")}
+    for name in ("length", "z"):
+        assert not found[name].reliable and "off the constraint 'tip" in found[name].reason
+        assert "starts put back onto it" in found[name].reason
+    assert found["v_y"].reliable and found["mass"].reliable

@@ -40,7 +40,7 @@ def test_summary_of_a_scene_and_another_start(run):
         (("run", "cube_stack", "--set", "cube1.qw=0.5"), "unit quaternion"),
         (("run", "cube_stack", "--law", "poisson"), "--law has no meaning for a scene, got 'poisson'"),
         (("run", "cube_stack", "--solver", "lemke"), "--solver has no meaning for a scene, got 'lemke'"),
-        (("run", "cube_stack", "--stepper", "adaptive"), "stepper of a scene must be"),
+        (("run", "cube_stack", "--stepper", "adaptive"), "features that change"),
         (("run", "cube_stack", "--set", "n=5"), "known: cubes, friction, cube1.x, cube1.y, "),
         (("run", "cube_stack", "--set", "cubes=0"), "cubes must be a whole number >= 1, got 0."),
         (("run", "cube_stack", "cube10.z=8"), "or give overlap='resolve' or 'keep' to simulate"),

@@ -5,10 +5,11 @@ import pytest
 
 import stickslip as ss
 from stickslip.contact.pool import pool_of
-from stickslip.contact.tree_blocks import assemble_tree, factor_matrix, find_plan, solve_matrix
+from stickslip.contact.tree_blocks import assemble_tree, factor_matrix, solve_matrix
 from stickslip.contact.tree_interior import interior_tree
 from stickslip.contact.tree_ladder import solve_free_laws
 from stickslip.contact.tree_newton import measure_tree, newton_tree, plain_rules, tree_room
+from stickslip.contact.tree_plan import find_plan
 from stickslip.contact.tree_problem import TreeProblem, VelocityProblem, tree_motion_room
 from stickslip.jit import entry, kernel
 from stickslip.scenes import engine as scene_engine

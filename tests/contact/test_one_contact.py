@@ -9,6 +9,7 @@ import stickslip as ss
 from stickslip.contact.blocks import diagonal_blocks
 from stickslip.contact.one_contact import change_3d, one_contact_2d, one_contact_3d, slip_2d
 from tests.contact import measure
+from tests.thinned import examples, thinned
 
 
 def local(D):
@@ -42,7 +43,8 @@ def beyond_rounding(D, q, mu, r):
     return (found - 8.0 * np.finfo(float).eps * (np.abs(W) @ np.abs(z)).max()) / np.linalg.norm(q)
 
 
-@settings(max_examples=40)
+@thinned
+@settings(max_examples=examples(40, 200))
 @given(st.integers(0, 10**6), st.floats(0.0, 2.0))
 def test_spatial_solution_solves(seed, mu):
     D, q = random_local(seed, 3)

@@ -19,6 +19,7 @@ from stickslip.contact.planar import (
     solver_from,
 )
 from stickslip.laws.scalar import OneContact, residual_of_one
+from tests.thinned import examples, thinned
 
 TOL = 1e-10
 seeds = st.integers(0, 2**32 - 1)
@@ -82,7 +83,8 @@ def violation(p: PlanarProblem, Lambda_N: np.ndarray, Lambda_T: np.ndarray) -> f
 @pytest.mark.parametrize("missing", [False, True], ids=["whole", "parts missing"])
 @pytest.mark.parametrize("thresholds", [False, True], ids=["Coulomb", "thresholds"])
 @given(seed=seeds, k=st.integers(1, 3), f=st.integers(1, 7))
-@settings(max_examples=16, deadline=None)
+@thinned
+@settings(max_examples=examples(16, 100), deadline=None)
 def test_solvers_against_all_solutions(thresholds: bool, missing: bool, seed: int, k: int, f: int) -> None:
     p = random_problem(np.random.default_rng(seed), k, f, thresholds=thresholds, missing=missing)
     everything = [s for s in all_solutions(p) if s.solved]
@@ -107,7 +109,8 @@ def test_solvers_against_all_solutions(thresholds: bool, missing: bool, seed: in
 
 @pytest.mark.parametrize("name", SOLVERS)
 @given(seed=seeds, k=st.integers(1, 3))
-@settings(max_examples=20, deadline=None)
+@thinned
+@settings(max_examples=examples(20, 100), deadline=None)
 def test_independent_contacts_with_little_friction_are_always_solved(name: str, seed: int, k: int) -> None:
     """Full rank and friction too weak to couple: the solution is unique, and no method has an excuse."""
     rng = np.random.default_rng(seed)
@@ -150,7 +153,8 @@ def brute_force(p: PlanarProblem) -> list[tuple[float, float]]:
 
 
 @given(seed=seeds, mu=st.just(0.0) | st.floats(1e-6, 3.0), threshold=st.sampled_from([0.0, 0.2, 2.0]))
-@settings(max_examples=90, deadline=None)
+@thinned
+@settings(max_examples=examples(90, 450), deadline=None)
 def test_single_contact_against_brute_force(seed: int, mu: float, threshold: float) -> None:
     rng = np.random.default_rng(seed)
     f = int(rng.integers(2, 4))

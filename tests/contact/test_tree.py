@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from stickslip.contact.pool import pool_of
-from stickslip.contact.tree_blocks import assemble_tree, factor_tree, find_plan, mobilities, parts_room, solve_tree
+from stickslip.contact.tree_blocks import assemble_tree, factor_tree, mobilities, parts_room, solve_tree
+from stickslip.contact.tree_plan import find_plan
 from stickslip.contact.tree_problem import OUTSIDE, Rows, Tree, TreeProblem, VelocityProblem, add_all
 
 
@@ -28,7 +29,16 @@ def random_tree(rng, m, contacts, rows):
     ends = pairs[contacts:]
     one = np.ones(rows)
     k = Rows(
-        ends[:, 0].copy(), ends[:, 1].copy(), rng.normal(size=(rows, 9)), 0 * one, 0 * one, -one, one, one, one, 0 * one
+        ends[:, 0].copy(),
+        ends[:, 1].copy(),
+        rng.normal(size=(rows, 12)),
+        0 * one,
+        0 * one,
+        -one,
+        one,
+        one,
+        one,
+        0 * one,
     )
     return TreeProblem(bodies, np.ones(contacts), k, tree)
 
@@ -110,7 +120,7 @@ def test_mobilities_are_those_of_the_joined_bodies():
     place = np.argsort(plan.order)
     for i in range(k):
         d, a, b = problem.rows.direction[i], problem.rows.a[i], problem.rows.b[i]
-        found, on_b = np.empty(2), d[[0, 1, 2, 6, 7, 8]]
+        found, on_b = np.empty(2), np.concatenate([d[:3] + d[9:], d[6:9]])
         mobilities(
             problem.tree, place, parts, a, b, np.array([-d[:6], -2.0 * d[:6]]), np.array([on_b, 2.0 * on_b]), found
         )

@@ -6,6 +6,7 @@ import pytest
 
 from tests.fuzz.__main__ import CORPUS, corpus, fuzz
 from tests.fuzz.targets import TARGETS
+from tests.thinned import FULL, examples, thinned
 
 KEPT = [(path.parent.name, path.name) for path in sorted(CORPUS.glob("*/*"))]
 
@@ -20,10 +21,13 @@ def test_what_once_went_wrong(target, name):
     TARGETS[target].run((CORPUS / target / name).read_bytes())
 
 
+@thinned
 @pytest.mark.parametrize("name", TARGETS)
 def test_some_changed_inputs(name, tmp_path, monkeypatch):
-    count = 1 if name == "hostile" else 20
-    if name == "hostile":  # a file takes a tenth of a second: each kind once, and not in each of three models
+    count = examples(1, 20) if name == "hostile" else 20
+    if (
+        name == "hostile" and not FULL
+    ):  # a file takes a tenth of a second: each kind once, and not in each of three models
         kinds = [bytes([kind, 40, kind]) for kind in range(18)]
         monkeypatch.setitem(TARGETS, name, TARGETS[name]._replace(seeds=lambda: kinds))
     done, failed, _ = fuzz(name, count, 60.0, 5, tmp_path)

@@ -10,6 +10,7 @@ from stickslip.engine import Engine
 from stickslip.io import disk, load
 from stickslip.run import driver, records
 from tests.run.signalled import differences
+from tests.thinned import FULL, thinned
 
 OPTIONS = {"engine": "reference", "dt": 2e-2, "t_end": 0.7, "every": 2}
 
@@ -84,12 +85,13 @@ def test_without_a_descriptor_left(run):
     assert differences(ss.load(run.file), run.expected()) == []
 
 
+@thinned
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("goes_on", [{"resume": True}, {"overwrite": True}])
 def test_killed_in_the_middle_of_a_commit(run, monkeypatch, goes_on):
     """The journal is whole and some of its pages are in the file, which cannot be read before the others are."""
     unreadable, seldom = [], {"every": 1000, "stepper": "event-driven", "engine": "auto"}
-    for pages in (0, 1, 5):
+    for pages in (0, 1, 3, 5, 9) if FULL else (0, 1, 5):
         pid = os.fork()
         if pid == 0:
             written = []

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from stickslip import jit
-from stickslip.jit import KernelError, call_address, kernel, syntax, web
+from stickslip.jit import KernelError, call_address, cpu, gpu, kernel, syntax, web
 
 CONSTANT = np.array([1.0, 2.0])
 
@@ -197,6 +197,11 @@ def bits_of_floats(x):
 @kernel
 def keywords(*x):
     return x
+
+
+@kernel
+def doubles(x):
+    return 2.0 * x
 
 
 @kernel
@@ -444,10 +449,6 @@ def test_awaited_and_outer_names_are_refused_by_the_survey() -> None:
         assert construct in syntax.REFUSED
 
 
-ELSEWHERE = {"gpu.py", "card.py", "web.py", "kernel.py", "cpu.py", "native.py", "mathematics"}
-"""Sources whose refusals other tests see: of arguments and targets."""
-
-
 def test_every_refusal_of_the_translator_has_a_test(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: set[tuple[str, int]] = set()
     begin = KernelError.__init__
@@ -466,12 +467,11 @@ def test_every_refusal_of_the_translator_has_a_test(monkeypatch: pytest.MonkeyPa
         test_refusals_of_calls,
         test_refusals_of_targets_without_a_c_library,
         test_read_only_arrays_stay_as_they_are,
+        test_refusals_of_arguments_and_targets,
     ):
         test()
     missing = []
     for file in sorted(Path(jit.__file__).parent.rglob("*.py")):
-        if file.name in ELSEWHERE or file.parent.name in ELSEWHERE:
-            continue
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "KernelError":
                 lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
@@ -505,6 +505,29 @@ def test_refusals_of_calls() -> None:
     ):  # fmt: skip
         with pytest.raises(KernelError):
             function.text(*args)
+
+
+def test_refusals_of_arguments_and_targets() -> None:
+    crooked = np.frombuffer(bytes(17), np.uint8)[1:].view(np.float64)
+    made = web.module(doubles, (0.5,))
+    for refused, words in (
+        (lambda: doubles.compiled(crooked), "give a copy"),
+        (lambda: doubles.compiled(2**63), "64 bits"),
+        (lambda: doubles.compiled(np.zeros(2, np.float32)), "arrays of float32"),
+        (lambda: doubles.compiled("text"), "got str"),
+        (lambda: returns_a_function.compiled(0.5), "returns numbers, arrays or tuples"),
+        (lambda: web.module(doubles, (np.zeros((2, 2))[:, 0],)), "without gaps"),
+        (lambda: made.image(3), "other types"),
+        (lambda: list(web._sections(b"no module")), "no WebAssembly"),
+        (lambda: web._require_known_imports(b"\1\3env\4sine\0\0"), "a browser has no sine"),
+        (lambda: web._end_of_data(b"\1\1\x00"), "laid out in another way"),
+        (lambda: web._function_index(b"\7linking\2", "run"), "no function 'run'"),
+        (lambda: gpu.target(20), "capability"),
+        (lambda: gpu.text(doubles, ((0.5, 0.5),)), "got tuple"),
+        (lambda: cpu.described(cpu.Target("nowhere-none-none", "", "")), "was built without"),
+    ):
+        with pytest.raises(KernelError, match=words):
+            refused()
 
 
 def test_arguments_are_numbers_arrays_and_tuples() -> None:

@@ -10,13 +10,15 @@ from hypothesis import strategies as st
 from stickslip.bench.random_problems import KINDS, random_lcp
 from stickslip.lcp.solve import METHODS, enumerate_lcp, solve_lcp
 from tests.lcp.zoo import worst_violation
+from tests.thinned import examples, thinned
 
 TOL = 1e-10
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 7))
-@settings(max_examples=70, deadline=None)
+@thinned
+@settings(max_examples=examples(70, 350), deadline=None)
 def test_methods_agree_with_enumeration(kind: str, seed: int, n: int) -> None:
     A, b = random_lcp(kind, n, np.random.default_rng(seed))
     everything = enumerate_lcp(A, b, tol=TOL)
@@ -39,7 +41,8 @@ def test_methods_agree_with_enumeration(kind: str, seed: int, n: int) -> None:
 
 
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 12))
-@settings(max_examples=60, deadline=None)
+@thinned
+@settings(max_examples=examples(60, 300), deadline=None)
 def test_gauss_seidel_solves_symmetric_positive_definite(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
     B = rng.standard_normal((n, n))
@@ -50,7 +53,8 @@ def test_gauss_seidel_solves_symmetric_positive_definite(seed: int, n: int) -> N
 
 
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 30))
-@settings(max_examples=60, deadline=None)
+@thinned
+@settings(max_examples=examples(60, 300), deadline=None)
 def test_psd_ends_with_a_solution_or_a_proof(seed: int, n: int) -> None:
     """For PSD matrices Lemke's method decides: a ray means that the inequalities cannot be met."""
     A, b = random_lcp("PSD", n, np.random.default_rng(seed))

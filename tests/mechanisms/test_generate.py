@@ -2,14 +2,16 @@
 
 import ast
 import inspect
-import linecache
+import math
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
 import stickslip as ss
 from stickslip import library
+from stickslip.jit.vault import Vault
 from stickslip.mechanisms import generate, templates
 from stickslip.mechanisms.generate import PARTS, SOLVER_CODES, compiled_module, module_source
 from tests.mechanisms.steppers import systems
@@ -103,10 +105,28 @@ def test_a_cache_that_cannot_be_had_does_not_stop_a_run(tmp_path, monkeypatch):
     blocked.write_text("not a folder")
     monkeypatch.setenv("STICKSLIP_CACHE", str(blocked))
     path = generate._write_once("some_module", "x = 1\n")
-    assert linecache.getline(str(path), 1) == "x = 1\n" and not path.exists()
+    assert not path.exists()
     text = "def twice(x):\n    return 2 * x\n"
     module = generate.import_generated(library.bouncing_ball().system, text, "kind")
     assert module.twice(3) == 6 and inspect.getsource(module.twice) == text  # the compiler reads it
+
+
+def test_a_cache_that_vanishes_at_any_moment_costs_compilation_alone(tmp_path, monkeypatch):
+    """Deleted behind each file that is written, the text of a module among them, which the translator reads later."""
+    here, write, written = tmp_path / "cache", Vault.write, []
+
+    def write_and_lose(self, content, *parts):
+        path = write(self, content, *parts)
+        written.append(parts[0])
+        shutil.rmtree(here)
+        return path
+
+    monkeypatch.setenv("STICKSLIP_CACHE", str(here))
+    monkeypatch.setattr(Vault, "write", write_and_lose)
+    system = ss.LagrangianSystem(mass=[[1.0]], force=lambda q, u, t, p: (-4.0 * q[0],), name="vanishing")
+    motion = ss.simulate(system, [1.0], [0.0], dt=1e-3, t_end=1.0)
+    assert motion.complete and abs(motion.q[-1, 0] - math.cos(2.0)) < 1e-5
+    assert {"modules", "objects"} <= set(written)
 
 
 def test_a_changed_file_in_the_cache_is_never_executed(tmp_path, monkeypatch):

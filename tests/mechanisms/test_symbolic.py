@@ -18,6 +18,7 @@ from stickslip.mechanisms.derivation import derivative, gradient, lagrange, shor
 from stickslip.mechanisms.source import Printer, angles_apart, function_source
 from stickslip.mechanisms.system import System
 from tests.mechanisms.text import run_as_file
+from tests.thinned import examples, thinned
 
 t = sp.Symbol("t", real=True)
 
@@ -170,7 +171,8 @@ FUNCTION, SOURCE = compiled(ZOO.values())
 number = st.floats(-5.0, 5.0).map(lambda v: round(v, 3)).filter(lambda v: abs(v) > 1e-2)
 
 
-@settings(max_examples=8, deadline=None)
+@thinned
+@settings(max_examples=examples(8, 100), deadline=None)
 @given(st.tuples(number, number, number))
 @example((1.0, 1.0, 2.0))
 @example((-1.0, 2.0, -1.0))

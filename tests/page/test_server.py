@@ -31,6 +31,7 @@ from stickslip.page.entries import PAGE_STEPPERS, LibraryEntry, entry_names
 from stickslip.page.server import HOST, MOST_BODY, MOST_CONNECTIONS, Handler, Server
 from stickslip.page.service import MOST_STEPS, ClientGone, Service
 from tests.page.conftest import serving
+from tests.thinned import examples, thinned
 
 RUN = {"system": "bouncing_ball", "dt": 0.01, "t_end": 0.6}
 
@@ -898,7 +899,8 @@ values = st.recursive(
 FIELDS = ("system", "set", "start", "dt", "t_end", "stepper", "x")
 
 
-@settings(max_examples=20)
+@thinned
+@settings(max_examples=examples(20, 100))
 @given(st.dictionaries(st.sampled_from(FIELDS), values, max_size=5) | values)
 def test_nonsense_is_a_value_error(request_):
     """Anything but a value error would be our mistake, not the request's."""

@@ -18,6 +18,7 @@ from stickslip.papers.maximum_dissipation import (
     solve_dissipation,
     solve_fritz_john,
 )
+from tests.thinned import examples, thinned
 
 SECTIONS = {
     "circle": Ellipse(),
@@ -37,7 +38,8 @@ def random_problem(seed, contacts=1, section=None, bodies=3):
 
 
 @pytest.mark.parametrize("section", SECTIONS.values(), ids=SECTIONS)
-@settings(max_examples=25, deadline=None)
+@thinned
+@settings(max_examples=examples(25, 125), deadline=None)
 @given(angle=st.floats(0.0, 2 * math.pi), size=st.floats(1e-3, 1e3))
 def test_gauge_support_and_slopes_belong_together(section, angle, size):
     d = size * np.array([math.cos(angle), math.sin(angle)])
@@ -105,7 +107,8 @@ def test_isotropic_and_elliptic_problems_agree_with_the_cone_solver():
         np.testing.assert_allclose(answer.r, other.r, atol=1e-8)
 
 
-@settings(max_examples=25, deadline=None)
+@thinned
+@settings(max_examples=examples(25, 125), deadline=None)
 @given(seed=st.integers(0, 10_000), contacts=st.integers(1, 4))
 def test_the_smooth_form_finds_exact_solutions_or_says_so(seed, contacts):
     problem = random_problem(seed, contacts)

@@ -15,14 +15,14 @@ import pytest
 import stickslip as ss
 from stickslip.engine import Block
 from stickslip.ensembles import parts as sweep_parts
-from stickslip.events import event_driven
+from stickslip.events import event_driven, in_space, space_arcs
 from stickslip.interrupts import opened, poll, uninterrupted
 from stickslip.io import disk, file_under_way, stream
 from stickslip.mechanisms import engines
 from stickslip.mechanisms.steppers import adaptive
 from stickslip.request import Checks, Records
 from stickslip.run import driver, records, simulate
-from tests.run.signalled import CASES, differences
+from tests.run.signalled import CASES, differences, shaken_puck
 
 SCRIPT = Path(__file__).with_name("signalled.py")
 
@@ -77,16 +77,17 @@ def test_many_signals_at_random_moments(case, kind, tmp_path):
 FILES = {module.__file__ for module in (disk, stream, file_under_way, sweep_parts, event_driven, adaptive)}
 FILES |= {str(path) for path in Path(driver.__file__).parent.glob("*.py")}  # a file that is added is not left out
 FILES.add(uninterrupted.__wrapped__.__code__.co_filename)
+IN_SPACE = {module.__file__ for module in (event_driven, in_space, space_arcs)}
 
 
 class Lines:
-    """Counts the lines run in FILES, and sends signals at some of them."""
+    """Counts the lines run in some files, and sends signals at some of them."""
 
-    def __init__(self, at: dict[int, signal.Signals] | None = None) -> None:
-        self.at, self.count, self.places = at or {}, 0, {}
+    def __init__(self, at: dict[int, signal.Signals] | None = None, files: set[str] = FILES) -> None:
+        self.at, self.count, self.places, self.files = at or {}, 0, {}, files
 
     def __call__(self, frame, event, argument):
-        return self.line if frame.f_code.co_filename in FILES else None
+        return self.line if frame.f_code.co_filename in self.files else None
 
     def line(self, frame, event, argument):
         if event == "line":
@@ -119,12 +120,12 @@ def ball(tmp_path, monkeypatch):
     monkeypatch.setattr(driver, "_PIECE_SECONDS", 1e9)
     monkeypatch.setattr(driver, "_MOST_STEPS", 12)
     monkeypatch.setattr(engines.MechanismEngine, "first_piece", 12)
-    scenario = ss.library.bouncing_ball()
+    ball, puck = ss.library.bouncing_ball(), shaken_puck()
     file = tmp_path / "run.nc"
 
-    def run(resume=False, out=file, **options):
+    def run(resume=False, out=file, in_space=False, **options):
         chosen = {"engine": "reference", "dt": 2e-2, "t_end": 0.7, "every": 3, **options}
-        return scenario.simulate(out=out, resume=resume, **chosen)
+        return (puck if in_space else ball).simulate(out=out, resume=resume, **chosen)
 
     run.file = file
     return run
@@ -134,7 +135,7 @@ def hit(ball, at, **options):
     """One run with signals at some lines, then gone on with in the same process; its file, loaded."""
     for path in ball.file.parent.iterdir():
         path.unlink()
-    outcome, lines = "returned", Lines(at)
+    outcome, lines = "returned", Lines(at, IN_SPACE if options.get("in_space") else FILES)
     try:
         part = lines.watch(lambda: ball(**options))
         assert part.complete or part.status == f"interrupted at t = {part.t[-1]:.9g} s"
@@ -147,8 +148,8 @@ def hit(ball, at, **options):
 
 
 def chosen_lines(ball, share, **options):
-    """The first and the last time that each line of FILES is run, some of them."""
-    lines = Lines()
+    """The first and the last time that each line of FILES, or of IN_SPACE, is run, some of them."""
+    lines = Lines(files=IN_SPACE if options.get("in_space") else FILES)
     lines.watch(lambda: ball(**options))
     moments = sorted({moment for pair in lines.places.values() for moment in pair})
     return moments if share is None else moments[:: max(1, len(moments) // share)]
@@ -162,6 +163,7 @@ STEPPERS = [
     "moreau-midpoint",
     pytest.param("adaptive", marks=pytest.mark.slow),
     pytest.param("event-driven", marks=pytest.mark.slow),
+    pytest.param("event-driven in space", marks=pytest.mark.slow),
 ]
 
 
@@ -171,7 +173,11 @@ STEPPERS = [
 def test_signals_at_the_lines_that_keep_a_run(ball, restored, kind, share, stepper):
     """Ctrl-C, and a handler of the user that raises, at lines of the code that opens, marches, writes and closes."""
     signal.signal(signal.SIGALRM, too_late)
-    options = {"stepper": stepper, "engine": "auto" if stepper == "event-driven" else "reference"}
+    options = {"stepper": stepper, "engine": "reference"}
+    if "event-driven" in stepper:
+        options |= {"stepper": "event-driven", "engine": "auto"}
+    if "space" in stepper:
+        options |= {"in_space": True, "dt": 5e-3, "t_end": 0.2}
     moments = chosen_lines(ball, share, **options)
     expected = ss.load(ball.file)
     outcomes = set()

@@ -1,6 +1,7 @@
 """`Simulator`: steps by hand are those of `simulate`, bit for bit; states are saved, restored, set and refused."""
 
 import copy
+import dataclasses
 import pickle
 import signal
 import subprocess
@@ -100,6 +101,60 @@ def test_a_snapshot_leads_to_the_same_steps_here_and_elsewhere():
     assert other.t == saved.t and len(other.trajectory().t) == 1
     other.step(60)
     assert np.array_equal(other.q, free)
+
+
+def two_boxes():
+    scene = falling_box()
+    scene.add_body(ss.Box((0.1, 0.1, 0.1)), mass=1.0, position=(1, 0, 0.2))
+    return scene
+
+
+def cut(snapshot):
+    """A snapshot that lost the end of its last array, as a pickle of another version may have."""
+    *_, last = snapshot.arrays
+    return dataclasses.replace(snapshot, arrays={**snapshot.arrays, last: snapshot.arrays[last][:-1]})
+
+
+FAILING = {
+    "another scene of this name": (falling_box, lambda other: ss.Simulator(two_boxes(), dt=1e-3).save(), None),
+    "a scene's array cut short": (falling_box, lambda other: cut(other.save()), None),
+    "a state cut short": (ss.library.woodpecker, lambda other: cut(other.save()), None),
+    "records that fail": (ss.library.woodpecker, lambda other: other.save(), (module.Store, "begin_here")),
+    "memory that is full": (falling_box, lambda other: other.save(), (module, "_Single")),
+}
+
+
+@pytest.mark.parametrize("case", FAILING)
+def test_a_restore_that_fails_leaves_the_simulator_where_it_was(case, monkeypatch):
+    """State, clock, parameters, records, and steps that are still pending: none is changed, and the steps go on."""
+    make, snapshot, place = FAILING[case]
+    sim, twin, other = (ss.Simulator(make(), dt=1e-3) for _ in range(3))
+    for each in (sim, twin):
+        if each.params:
+            each.params["friction"] = 0.31
+        for _ in range(40):
+            each.step()
+    other.step(150)
+    foreign = snapshot(other)
+    with monkeypatch.context() as patch:
+        if place is not None:
+            owner, name = place
+            once = iter([MemoryError("full")])
+            whole = getattr(owner, name)
+
+            def failing(*arguments):
+                for problem in once:
+                    raise problem
+                return whole(*arguments)
+
+            patch.setattr(owner, name, failing)
+        with pytest.raises((ValueError, KeyError, MemoryError)):
+            sim.restore(foreign)
+    assert dict(sim.params) == dict(twin.params) and (sim.t, sim.steps) == (twin.t, twin.steps)
+    for _ in range(60):
+        sim.step()
+        twin.step()
+    equal_runs(sim.trajectory(), twin.trajectory())
 
 
 def test_copies_and_pickles_go_on_alike():

@@ -190,7 +190,7 @@ def test_what_laws_cannot_do_is_refused():
         scene.add_body(ss.Sphere(1), mass=1, friction=(0.1, 0.2), friction_impact=0.1)
     ball = scene.add_body(ss.Sphere(1), mass=1, position=(0, 0, 1), restitution_tangential=0.5)
     with pytest.raises(ValueError, match="law of a scene"):
-        scene.simulate(dt=1e-3, t_end=1e-2, law="poisson")
+        scene.simulate(dt=1e-3, t_end=1e-2, law="stronge-lumped")
     with pytest.raises(ValueError, match="restitution_tangential"):
         scene.simulate(dt=1e-3, t_end=1e-2, law="stronge")
     scene.add_spherical(None, ball, at=(0, 0, 2))

@@ -20,7 +20,9 @@ def on_floor(mu=0.3, **body):
 
 
 @pytest.mark.parametrize("hertz", [False, True])
-@pytest.mark.parametrize("k", [0.25, 1.0, 1.9, 2.1])
+@pytest.mark.parametrize(
+    "k", [0.25, 1.0, 1.9, 2.1, *(pytest.param(k, marks=pytest.mark.slow) for k in (1e-5, 0.999, 1.001, 30.0))]
+)
 def test_contensous_integrals(k, hertz):
     # potential of the patch: mean of |v + w n x x| over its pressure, R = w = 1; force and torque are its derivatives
     def mean(integrand):

@@ -137,7 +137,7 @@ def test_ensembles_take_the_steppers():
 @pytest.mark.parametrize(
     ("options", "surface", "message"),
     [
-        ({"stepper": "adaptive"}, {}, "stepper of a scene must be 'moreau-midpoint', 'moreau-jean'"),
+        ({"stepper": "adaptive"}, {"rolling": 0.01}, "must be numbers, without patch and rolling"),
         ({"stepper": ss.StewartTrinkle(projection=1e-6)}, {}, "without projection"),
         ({"stepper": "stewart-trinkle", "rule": "gs05"}, {}, "rule must be left out with stepper 'stewart-trinkle'"),
         ({"stepper": "paoli-schatzman"}, {"restitution_tangential": 0.5}, "has no restitution_tangential"),

@@ -161,7 +161,7 @@ def test_islands_with_joints_ask_for_the_memory_that_they_take(floor, loop, monk
     (found,) = made
     # joints that hold bodies take nothing for their rows; without a loop there are no pairs of bodies
     held = island.row_last - island.row_first - int(loop)
-    assert len(found.numbers) - found.taken[0] == 28 * held + (0 if loop else 72 * 3)
+    assert len(found.numbers) - found.taken[0] == 31 * held + (0 if loop else 72 * 3)
     assert len(found.whole) - found.taken[1] == 2 * held
     assert len(found.truths) == found.taken[2]
 

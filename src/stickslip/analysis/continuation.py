@@ -167,7 +167,6 @@ def continue_cycle(
         raise ValueError(f"start and end of {parameter} must differ, got {first:g} twice.")
     if not 1e-4 <= real_number(largest_step, "largest_step") <= 1.0:
         raise ValueError(f"largest_step must lie between 1e-4 and 1, got {largest_step:g}.")
-    scenario.system.require_planar("continue_cycle")
     setting = Setting.of(with_reset(scenario, reset), section, law).with_parameter(parameter, first)
     setting.with_parameter(parameter, last)
     with reported(progress if progress is None or progress is True else False, "settling") as tell:

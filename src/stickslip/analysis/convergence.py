@@ -95,8 +95,11 @@ class JudgedMotion:
     seconds: float
 
     @classmethod
-    def run(cls, scenario: Scenario, stepper: EventDriven, t_end: float, n: int) -> JudgedMotion:
-        """Integrate to t_end, with n + 1 equidistant states."""
+    def run(
+        cls, scenario: Scenario, stepper: EventDriven, t_end: float, n: int, view: View | None = None
+    ) -> JudgedMotion:
+        """Integrate to t_end, with n + 1 equidistant states; view: as what states are compared with others."""
+        seen = view or scenario.seen
         grid = np.linspace(0.0, t_end, n + 1)
         q, u = (np.empty((n + 1, scenario.system.n_dof)) for _ in range(2))
         graph_t, graph_u, seconds, filled = [], [], 0.0, 0
@@ -113,8 +116,8 @@ class JudgedMotion:
                 filled = stop
             samples = np.linspace(arc.t_A, arc.t_E, 9 + int(4000 * (arc.t_E - arc.t_A) / t_end))
             graph_t.append(samples)
-            graph_u.append(arc.state(samples)[1])
-        return cls(grid, q, u, np.concatenate(graph_t), np.concatenate(graph_u), seconds)
+            graph_u.append(seen(*arc.state(samples))[1])
+        return cls(grid, *seen(q, u), np.concatenate(graph_t), np.concatenate(graph_u), seconds)
 
     @property
     def scales(self) -> tuple[Array, Array]:
@@ -158,6 +161,10 @@ class JudgedMotion:
         return float(np.abs(dq / scale_q).max()), float(np.abs(du / scale_u).mean(axis=0).max()), float(graph)
 
 
+View = Callable[[Array, Array], tuple[Array, Array]]
+"""States of a mechanism (n, f), (n, f), as the runs have them that are compared with it."""
+
+
 @renamed(advance="progress")
 def converge(
     scenario: Scenario,
@@ -173,7 +180,8 @@ def converge(
 
     Parameters
     ----------
-    scenario : what moves; all runs begin where the judge does, without initial penetrations
+    scenario : what moves; all runs begin where the judge does, without initial penetrations.  A scene is judged as the
+        mechanism that `as_mechanism` makes of it, and refused where that is not possible.
     steppers : names, all that there are where None
     dt, t_end : coarsest step size and end time [s]; the scenario's own where None
     rtol : of the judge
@@ -184,11 +192,13 @@ def converge(
     ValueError : unknown stepper, dt or t_end that make no run
     MotionError : the judge itself found no way on
     """
-    require_scenario(scenario, "converge")
-    chosen = tuple(STEPPERS) if steppers is None else tuple(steppers)
+    if not isinstance(scenario, Scenario):
+        require_scenario(scenario, "converge")
+    known = tuple(STEPPERS) if scenario.steppers is None else (*scenario.steppers, EventDriven.name)
+    chosen = known if steppers is None else tuple(steppers)
     for name in chosen:
-        if name not in STEPPERS:
-            raise ValueError(unknown_name("stepper", name, STEPPERS))
+        if name not in known:
+            raise ValueError(unknown_name("stepper", name, known))
     end, coarse = scenario.t_end if t_end is None else t_end, scenario.dt if dt is None else dt
     if not 0.0 < coarse <= end < math.inf:
         raise ValueError(f"dt must be positive and t_end at least dt, got dt = {coarse:g}, t_end = {end:g}.")
@@ -203,11 +213,13 @@ def _measured(
     tell: Callable[[str], None],
 ) -> Convergence:  # fmt: skip
     """Errors of the chosen steppers with n, 2 n, ..., n 2^halvings steps until `end`."""
-    judge, system = EventDriven(rtol=rtol), scenario.system
-    q, _, p = system.check(scenario.q0, scenario.u0, scenario.params)
-    scenario = replace(scenario, q0=judge.onto_contacts(system, q, 0.0, p))
+    judge, moving, view = EventDriven(rtol=rtol), scenario.as_mechanism(), scenario.seen
+    system, own = moving.system, moving is scenario
+    q, _, p = system.check(moving.q0, moving.u0, moving.params)
+    moving = replace(moving, q0=judge.onto_contacts(system, q, 0.0, p))
+    scenario = moving if own else scenario
     tell("the judge")
-    motion = JudgedMotion.run(scenario, judge, end, 2 * n * 2**halvings)
+    motion = JudgedMotion.run(moving, judge, end, 2 * n * 2**halvings, view)
 
     def stepped(stepper: str | Adaptive, count: int) -> Errors:
         name, step = (stepper, end / count) if isinstance(stepper, str) else (stepper.name, stepper.rtol)
@@ -227,7 +239,7 @@ def _measured(
 
     def judged(tolerance: float) -> Errors:
         tell(f"{EventDriven.name}, rtol = {tolerance:.3g}")
-        looser = JudgedMotion.run(scenario, EventDriven(rtol=tolerance), end, len(motion.t) - 1)
+        looser = JudgedMotion.run(moving, EventDriven(rtol=tolerance), end, len(motion.t) - 1, view)
         return motion.errors_of_judge(looser, tolerance)
 
     rows = []

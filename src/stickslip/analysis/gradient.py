@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 
 from stickslip.analysis.adjoint import AdjointMotion
-from stickslip.analysis.sensitivity import ZENO, checked_names, doubt_jumps, quantities, start_of, varied_motion
+from stickslip.analysis.sensitivity import (
+    ZENO,
+    checked_names,
+    doubt_jumps,
+    quantities,
+    sensitivity,
+    start_of,
+    varied_motion,
+)
 from stickslip.analysis.slopes import EIGHTH_ORDER
 from stickslip.analysis.varied_motion import Moment, VariedMotion
 from stickslip.checks import Array, real_array, real_number, unknown_name
@@ -47,7 +55,8 @@ def gradient(
     - objective(t) of the times of events, where `events` is given: (m,), in their order
 
     The motion is followed once, and then a sweep goes back along it: the cost does not depend on the number of
-    quantities (`analysis.adjoint`).
+    quantities (`analysis.adjoint`).  Where contacts have two tangents, it is made of columns of `sensitivity`, whatever
+    the method is, and samples are refused.
 
     Parameters
     ----------
@@ -74,10 +83,11 @@ def gradient(
     if method not in ("adjoint", "forward"):
         raise ValueError(f"method must be 'adjoint' or 'forward', got {method!r}.")
     require_scenario(scenario, "gradient")
-    scenario.system.require_planar("gradient")
     case = scenario if params is None else replace(scenario, params={**(scenario.params or {}), **params})
     asked = _Asked.checked(case, checked_names(case, wrt), times, events, contact, t_end)
     goal = _Goal(objective, slope, (asked.stops,) if asked.sampled else ())
+    if len(case.system.spatial):
+        return _in_space(asked, case, goal, rtol, law)
     judge = EventDriven(rtol=rtol, zeno=ZENO)
     if method == "forward":
         return _forward(asked, case, goal, judge, law_from(law))
@@ -187,6 +197,30 @@ def _forward(asked: _Asked, case: Scenario, goal: _Goal, judge: EventDriven, law
     if goal.slope is None:
         return value, _differences(goal.at, seen, columns)
     return value, _total(goal.slopes(seen.arguments), seen.slopes)
+
+
+def _in_space(
+    asked: _Asked, case: Scenario, goal: _Goal, rtol: float, law: str | ImpactLaw | None
+) -> tuple[float, Array]:
+    """The gradient where contacts have two tangents: by columns of `sensitivity`, of the end or of events."""
+    if asked.sampled:
+        case.system.require_planar("gradient of an objective of samples")
+    found = sensitivity(case, asked.names, t_end=asked.end, samples=2, rtol=rtol, law=law)
+    if not found.reliable:
+        raise ValueError(f"the motion has no reliable derivative: {found.reason}")
+    f, run = found.q.shape[1], found.trajectory
+    seen = _Seen((run.q[-1], run.u[-1]), (found.end[:f], found.end[f:]), asked.end)
+    if asked.events is not None:
+        times = found.event_times
+        kept = [
+            k for k, kind in enumerate(times.kinds)
+            if kind == asked.events and (asked.contact is None or asked.contact in times.contacts[k])
+        ]  # fmt: skip
+        if not kept:
+            known = ", ".join(sorted(set(times.kinds))) or "none"
+            raise ValueError(f"events: the motion has no event {asked.events!r} up to t_end; events: {known}.")
+        seen = _Seen((times.t[kept],), (times.dt[kept],), float(times.t[kept[-1]]))
+    return goal.at(*seen.arguments), _total(goal.slopes(seen.arguments), seen.slopes)
 
 
 def _adjoint(

@@ -20,8 +20,9 @@ from stickslip.checks import Array
 from stickslip.contact.planar import solver_from
 from stickslip.events.arcs import SAMPLES
 from stickslip.events.event_driven import EventDriven
-from stickslip.events.in_space import SpaceArc, SpaceMode, SpaceMotion
+from stickslip.events.in_space import SpaceMotion
 from stickslip.events.modes import Mode
+from stickslip.events.space_arcs import SpaceArc, SpaceMode
 from stickslip.laws import Newton
 from stickslip.trajectory.tables import EVENT_KINDS, STRIKES
 

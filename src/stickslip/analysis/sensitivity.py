@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stickslip.analysis.progress import not_interrupted
+from stickslip.analysis.sensitivity_in_space import columns_in_space
 from stickslip.analysis.varied_motion import VariedMotion
 from stickslip.checks import Array, real_number, unknown_name, whole_number
 from stickslip.contact.planar import solver_from
@@ -165,6 +166,8 @@ def sensitivity(
     impacts, stick, slip, landing and lift-off the derivative jumps, since an event comes earlier or later.  Where a
     start touches contacts, it is kept on them: a parameter that moves a closed gap acts through the start.
 
+    Where contacts have two tangents, columns are differences of order 6 of event-driven runs with equal events.
+
     Parameters
     ----------
     wrt : names of parameters, coordinates (their start) and velocities (their start)
@@ -184,7 +187,6 @@ def sensitivity(
     MotionError : the motion cannot go on
     """
     require_scenario(scenario, "sensitivity")
-    scenario.system.require_planar("sensitivity")
     end = scenario.t_end if t_end is None else real_number(t_end, "t_end")
     if not end > 0.0:
         raise ValueError(f"t_end must be positive, got {end:g}.")
@@ -193,9 +195,12 @@ def sensitivity(
     names = checked_names(case, wrt)
     judge = EventDriven(rtol=rtol, zeno=ZENO)
     chosen = law_from(law)
-    run = not_interrupted(case.simulate(dt=end / (count - 1), t_end=end, stepper=judge, law=law, progress=False))
+    options: dict[str, Any] = dict(dt=end / (count - 1), t_end=end, stepper=judge, law=law, progress=False)
+    run = not_interrupted(case.simulate(**options))
     if not run.complete:
         raise MotionError(float(run.t[-1]), f"the motion ends before t_end: {run.status}")
+    if len(case.system.spatial):
+        return _in_space(case, names, run, options)
     motion = varied_motion(case, names, end, judge, chosen)
     times = np.linspace(0.0, end, count)
     X = np.full((count, 2 * motion.f, len(names)), np.nan)
@@ -219,16 +224,34 @@ def sensitivity(
     )
 
 
+def _in_space(scenario: Scenario, names: tuple[str, ...], run: Trajectory, options: dict[str, Any]) -> Sensitivity:
+    """Derivatives where contacts have two tangents, by differences of runs."""
+    found, table, f = columns_in_space(scenario, names, run, options), run.events(), run.q.shape[1]
+    doubts = tuple(sorted(found.doubts, key=lambda doubt: doubt[0]))
+    reason = "; ".join(f"t = {time:.9g} s: {said}" for time, said in doubts)
+    events = EventTimes(
+        np.asarray(table["time"], float), found.dt, tuple(map(str, table["kind"])),
+        tuple((str(contact),) for contact in table["contact"]),
+    )  # fmt: skip
+    X = found.X
+    return Sensitivity(names, run.t, X[:, :f], X[:, f:], X[-1], events, not doubts, reason, doubts, run, False)
+
+
 def checked_names(scenario: Scenario, wrt: Any) -> tuple[str, ...]:
-    """The quantities, checked."""
-    given = (wrt,) if isinstance(wrt, str) else tuple(wrt)
+    """The quantities of a mechanism, checked."""
     system = scenario.system
     known = (*system.parameter_names, *system.coordinate_names, *system.velocity_names)
+    return known_names(wrt, known, "parameter, coordinate or velocity")
+
+
+def known_names(wrt: Any, known: tuple[str, ...], what: str) -> tuple[str, ...]:
+    """The names, each of them known and given once; `what` they are, for messages."""
+    given = (wrt,) if isinstance(wrt, str) else tuple(wrt)
     if not given:
-        raise ValueError("wrt must name at least one parameter, coordinate or velocity, got none.")
+        raise ValueError(f"wrt must name at least one {what}, got none.")
     for name in given:
         if name not in known:
-            raise ValueError(f"wrt: {unknown_name('parameter, coordinate or velocity', name, known)}")
+            raise ValueError(f"wrt: {unknown_name(what, name, known)}")
         if given.count(name) > 1:
             raise ValueError(f"wrt must name each quantity once, got {name!r} twice.")
     return given

@@ -156,7 +156,9 @@ class Slopes:
         gamma = np.stack([np.einsum("njk,jk->nk", W_N, u), np.einsum("njk,jk->nk", W_T, u)], axis=1) + w_hat
         room = ((n,),) * 4
         if self.system.state_laws:
-            mu, eps_N, eps_T, a = self.call("laws_at", (q, t, p, *self._approach(M, W_N, gamma, approaches)), room)
+            mu, eps_N, eps_T, a = self.call(
+                "laws_at", (q, t, p, np.stack(self._approach(M, W_N, gamma, approaches))), room
+            )
         else:
             mu, eps_N, eps_T, a = self.call("laws", (p,), room)
         return Parts(M, h, W_N, W_T, w_hat, zeta, gamma, mu, eps_N, eps_T, a)

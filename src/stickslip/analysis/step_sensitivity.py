@@ -1,10 +1,11 @@
-"""Derivatives of the time steps of a mechanism: the map from step to step, with the active set of each step held.
+"""Derivatives of time steps: the map from step to step, with the active set of each step held.
 
 A solved step says which contacts push, stick and slip.  With these sets held, a step is a system of equations
 R(q_A, u_A, t, p; y) = 0 for y = (u_E, Lambda), and dy = -R_y^-1 (R_q dq_A + R_u du_A + R_p dp).
 
 This is the derivative of the discrete map.  It does not tend to that of the motion where contacts strike, however small
 the step: held sets are held times of impacts, and the change of these times is missing.  See docs/sensitivities.md.
+Here are the steps of mechanisms; those of scenes are in `scene_step_sensitivity`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.analysis.progress import not_interrupted
+from stickslip.analysis.scene_step_sensitivity import scene_steps
 from stickslip.analysis.sensitivity import checked_names
 from stickslip.analysis.slopes import Slopes
 from stickslip.checks import Array, real_number, whole_number
@@ -28,7 +30,7 @@ from stickslip.mechanisms.steppers.stepper import Instant, Stepper, StepReport
 from stickslip.mechanisms.steppers.stewart_trinkle import StewartTrinkle
 from stickslip.mechanisms.system import CONTACT, SPRING, System
 from stickslip.run.options import chosen_stepper
-from stickslip.scenario import Scenario, require_scenario
+from stickslip.scenario import Scenario, as_scenario, require_scenario
 from stickslip.trajectory import Trajectory
 
 _MARGIN = 1e-7  # contacts nearer to the edge of their law, relative, are at a corner of it
@@ -86,7 +88,7 @@ class _Followed(Stepper):
 
 
 def step_sensitivity(
-    scenario: Scenario, wrt: Sequence[str] | str, *, stepper: Any = "moreau-midpoint", dt: float | None = None,
+    scenario: Any, wrt: Sequence[str] | str, *, stepper: Any = "moreau-midpoint", dt: float | None = None,
     t_end: float | None = None, every: int = 1, params: Mapping[Any, float] | None = None,
 ) -> StepSensitivity:  # fmt: skip
     """Derivatives of a motion by time steps: of the discrete map, by the active sets of its solved steps.
@@ -97,18 +99,26 @@ def step_sensitivity(
 
     Parameters
     ----------
-    wrt : names of parameters, coordinates (their start) and velocities (their start)
+    scenario : a scenario of a mechanism or of a scene, or a Scene, with dt and t_end
+    wrt : names of parameters, coordinates (their start) and velocities (their start).  Of a scene: all that
+        `with_values` of its scenario takes, but for joints: surfaces, masses, sizes, loads, gravity, starts
     stepper : "moreau-midpoint", "moreau-jean" or "stewart-trinkle", or one of these with options, without projection
     dt : step [s]; None: the scenario's.  t_end : end of the run [s]; None: the scenario's
     every : keep every N-th step
-    params : parameters that differ from the scenario's
+    params : parameters of a mechanism that differ from the scenario's
 
     Raises
     ------
-    ValueError : an unknown name or stepper; a system with constraints, kinks, second tangents or friction that depends
-        on slip; a start that the run moves
+    ValueError : an unknown name or stepper; a mechanism with constraints, kinks, second tangents or friction that
+        depends on slip; a scene with joints, implicit springs, resistance to rolling, or friction that depends on slip;
+        a start that the run moves
     ArithmeticError : the run does not come to its end
     """
+    moving = scenario if isinstance(scenario, Scenario | System) else as_scenario(scenario, dt, None, None)
+    if isinstance(moving, Scenario) and moving.kind == "scene":
+        if moving is not scenario and t_end is None:
+            raise ValueError("t_end must be given [s]; only scenarios, such as those of the library, have one.")
+        return _of_scene(moving, wrt, stepper, dt, t_end, every, params)
     require_scenario(scenario, "step_sensitivity")
     system = scenario.system
     system.require_planar("step_sensitivity")
@@ -120,7 +130,13 @@ def step_sensitivity(
     end = case.t_end if t_end is None else real_number(t_end, "t_end")
     followed = _Followed(own=own)
     run = case.simulate(
-        dt=step, t_end=end, stepper=followed, on_energy_gain="ignore", penetration_tol=1.0, progress=False
+        dt=step,
+        t_end=end,
+        stepper=followed,
+        engine="reference",
+        on_energy_gain="ignore",
+        penetration_tol=1.0,
+        progress=False,
     )
     if not not_interrupted(run).complete:
         raise ArithmeticError(f"{own.name} with dt = {step:g} s {run.status}")
@@ -151,6 +167,20 @@ def step_sensitivity(
         names, np.array(times), all_X[:, :f], all_X[:, f:], X, not doubts, "; ".join(dict.fromkeys(doubts)),
         np.array(strikes), run,
     )  # fmt: skip
+
+
+def _of_scene(
+    case: Any, wrt: Any, stepper: Any, dt: float | None, t_end: float | None, every: int, params: Any
+) -> StepSensitivity:
+    """`step_sensitivity` of a scene."""
+    if params:
+        raise ValueError("params are for mechanisms; change the scene, or `with_values` of its scenario.")
+    names, followed, run = scene_steps(case, wrt, stepper, dt, t_end, every)
+    t, q, u = (np.array(part) for part in zip(*followed.kept, strict=True))
+    reason = "; ".join(dict.fromkeys(followed.doubts))
+    end = np.concatenate([q[-1], u[-1]])
+    struck = np.unique(run.impacts()["time"])
+    return StepSensitivity(names, t, q, u, end, not reason, reason, struck, run)
 
 
 def _require_known(system: System, own: Any) -> None:

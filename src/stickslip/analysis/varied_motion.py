@@ -147,6 +147,7 @@ class VariedMotion(LinearisedMotion):
         D[:f] = self.slopes.placing(start, D, near, self.q)
         here = np.concatenate([self.q, u, [self.t], p])
         self._doubt_start(here, D, X, gaps, near)
+        self._doubt_constraints(here, X)
         if self.hit is not None:
             D[f:n] = self._impact_slopes(here, D)[0]
             here[f:n] = self.hit.u
@@ -205,6 +206,21 @@ class VariedMotion(LinearisedMotion):
                         f"contact {self.names[k]!r} starts to slip from rest, and {self.columns[j]!r} moves its slip: "
                         "the derivative holds on one side",
                     )
+
+    def _doubt_constraints(self, z: Array, X: Array) -> None:
+        """Doubt columns that move the start off a constraint: no run begins there."""
+        held = [k for k in self.system.constraints if self.kinds[k] == CONSTRAINT]
+        if not held:
+            return
+        moved = np.concatenate([X, np.zeros((1, X.shape[1])), self.directions])
+        rates = self.slopes.slopes(self.slopes.gap, z[:, None], moved)[:, 0]
+        for k in held:
+            for j in np.flatnonzero(np.abs(rates[k]) > 1e-12 * np.abs(moved).max(axis=0)):
+                self.doubt(
+                    self.t,
+                    f"{self.columns[j]!r} moves the start off the constraint {self.names[k]!r}, where no run begins: "
+                    "the derivative is that of starts put back onto it",
+                )
 
     def _doubt_coefficients(self, z: Array) -> None:
         """Doubt columns that move a coefficient which is at the end of its range."""

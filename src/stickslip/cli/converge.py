@@ -8,7 +8,7 @@ import typer
 
 from stickslip.cli.options import Mechanism, Rtol, Settings, TEnd, grouped
 from stickslip.cli.output import Results, line
-from stickslip.cli.settings import mechanism_with
+from stickslip.cli.settings import opened
 
 if TYPE_CHECKING:
     from stickslip.analysis.convergence import Convergence
@@ -42,7 +42,7 @@ def converge(
     from stickslip.analysis.convergence import converge as measure
     from stickslip.analysis.progress import reported
 
-    scenario = mechanism_with(settings, name)
+    scenario = opened(name, settings or []).scenario
     chosen = None if steppers is None else [part.strip() for part in steppers.split(",") if part.strip()]
     if chosen is not None and not chosen:
         raise ValueError("--steppers must name at least one stepper.")
@@ -67,7 +67,7 @@ def _cycles(
     from stickslip.mechanisms.steppers.adaptive import Adaptive
     from stickslip.run.options import STEPPERS
 
-    system = scenario.system.name
+    system = scenario.system.name if scenario.kind == "mechanism" else ""
     if system not in SECTIONS:
         return None
     where = SECTIONS[system], TRAVELS[system]

@@ -269,7 +269,7 @@ def _hard_island(contacts: Contacts, r: np.ndarray, tol: float, progress: Progre
         island.stage(InteriorPoint(), island.best.r.copy(), effort=2.0 * progress.share)
     if not island.over:
         island.stage(LEAPS, island.best.r.copy(), effort=progress.share)
-    if not island.over:
+    if not island.over and progress.affords(2.0 * progress.share):  # not where a scene has a second left
         island.stage(InteriorPoint(PATIENT), island.best.r.copy(), effort=2.0 * progress.share)
     _reorder_and_repeat(island)
     return Outcome(island.best.r, island.best.error, island.iterations)

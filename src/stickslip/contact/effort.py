@@ -1,4 +1,4 @@
-"""The cost of a piece of work, counted and not timed, so that a problem takes one way on every machine, every time.
+"""The cost of a piece of work, counted and not timed, so that a problem takes one way on a machine, every time.
 
 Costs are in nominal seconds, about those of one core of 2026.  They decide how much a method may do before the next one
 has its turn.  The clock is read only where the user has set a time limit.

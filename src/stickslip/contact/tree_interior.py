@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stickslip.contact.constants import FULL, INSIDE, LEAST_MU, LEAST_SPEED, LOOP_ALPHA, SHORT
-from stickslip.contact.tree_blocks import Plan, assemble_tree, factor_matrix, solve_matrix
+from stickslip.contact.tree_blocks import assemble_tree, factor_matrix, solve_matrix
 from stickslip.contact.tree_cones import (
     Cones,
     aim,
@@ -32,6 +32,7 @@ from stickslip.contact.tree_cones import (
     step_length,
 )
 from stickslip.contact.tree_newton import TreeRoom, TreeRules, measure_tree, tree_velocities
+from stickslip.contact.tree_plan import Plan
 from stickslip.contact.tree_problem import (
     TreeMotion,
     TreeProblem,

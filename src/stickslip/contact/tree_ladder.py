@@ -52,7 +52,6 @@ from stickslip.contact.constants import (
     TREE_STEPS,
     WILD,
 )
-from stickslip.contact.tree_blocks import Plan
 from stickslip.contact.tree_interior import interior_tree
 from stickslip.contact.tree_newton import (
     TreeRoom,
@@ -65,6 +64,7 @@ from stickslip.contact.tree_newton import (
     tree_velocities,
     unloaded_tree,
 )
+from stickslip.contact.tree_plan import Plan
 from stickslip.contact.tree_problem import TreeMotion, TreeProblem, copy_tree_motion, tree_motion_room
 from stickslip.contact.tree_rest import MOVES, lets_go, rest_tree, slips
 from stickslip.jit import kernel

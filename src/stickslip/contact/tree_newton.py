@@ -52,7 +52,6 @@ from stickslip.contact.constants import (
 from stickslip.contact.pool import Pool, table, truths, whole_numbers, zero_table, zeros
 from stickslip.contact.tree_blocks import (
     Parts,
-    Plan,
     assemble_tree,
     factor_matrix,
     factor_tree,
@@ -62,6 +61,7 @@ from stickslip.contact.tree_blocks import (
     solve_tree,
 )
 from stickslip.contact.tree_laws import find_states, linearise, local_changes
+from stickslip.contact.tree_plan import Plan
 from stickslip.contact.tree_problem import (
     Motion,
     TreeMotion,

@@ -199,7 +199,7 @@ class Rows(NamedTuple):
 
     a: np.ndarray  # (k,) first body, or OUTSIDE
     b: np.ndarray  # (k,) second body: a positive impulse pushes it along the direction
-    direction: np.ndarray  # (k, 9) linear, angular on a, angular on b
+    direction: np.ndarray  # (k, 12) linear, angular on a, angular on b, and what is linear on b alone
     bias: np.ndarray  # (k,) velocity of given bodies, less the velocity asked for
     soft: np.ndarray  # (k,) what an impulse adds to the velocity of the row [1/kg]
     low: np.ndarray  # (k,) bounds of the impulse
@@ -274,6 +274,7 @@ def row_speed(rows: Rows, i: int, v: np.ndarray) -> float:
     if b >= 0:
         w = v[b]
         total += d[0] * w[0] + d[1] * w[1] + d[2] * w[2] + d[6] * w[3] + d[7] * w[4] + d[8] * w[5]
+        total += d[9] * w[0] + d[10] * w[1] + d[11] * w[2]
     return total
 
 
@@ -288,7 +289,7 @@ def add_row(rows: Rows, i: int, impulse: float, wrench: np.ndarray) -> None:
     if b >= 0:
         f = wrench[b]
         for k in range(3):
-            f[k] += impulse * d[k]
+            f[k] += impulse * (d[k] + d[9 + k])
             f[3 + k] += impulse * d[6 + k]
 
 

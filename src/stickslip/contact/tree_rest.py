@@ -19,7 +19,6 @@ import math
 
 import numpy as np
 
-from stickslip.contact.tree_blocks import Plan
 from stickslip.contact.tree_newton import (
     TreeRoom,
     TreeRules,
@@ -29,6 +28,7 @@ from stickslip.contact.tree_newton import (
     plain_rules,
     tree_step,
 )
+from stickslip.contact.tree_plan import Plan
 from stickslip.contact.tree_problem import TreeMotion, TreeProblem, copy_tree_motion
 from stickslip.jit import kernel
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,10 +14,11 @@ from stickslip.checks import Array, whole_number
 from stickslip.contact.planar import PlanarSolver, solver_from
 from stickslip.engine import Block, Measured, Memory
 from stickslip.events.arcs import Arc
-from stickslip.events.book import EventBook, Kept, MotionError
+from stickslip.events.book import Kept, MotionError
 from stickslip.events.in_space import SpaceMotion, require_known
 from stickslip.events.modes import onto_contacts
 from stickslip.events.motion import Motion
+from stickslip.events.space_arcs import SpaceKept
 from stickslip.laws import ImpactLaw, Newton
 from stickslip.mechanisms.engines import DONE, UNSOLVED, MechanismEngine
 from stickslip.mechanisms.generate import PlainModule, compiled_module, module_or_plain
@@ -135,17 +136,6 @@ def measured(system: System, kernel: Any, q: Array, u: Array, t: Array, p: Array
     return gaps, energies
 
 
-def _go_on_with(book: EventBook, memory: Memory) -> None:
-    """Take over what a run has booked before a record from which it goes on."""
-    book.residual = float(memory.book[codes.MAX_RESIDUAL])
-    book.gain = float(memory.book[codes.MAX_ENERGY_GAIN])
-    book.gain_time = memory.t0 + float(memory.book[codes.GAIN_STEP]) * memory.dt
-    book.work = float(memory.book[codes.CONTACT_WORK])
-    book.constraint_error = float(memory.book[codes.CONSTRAINT_ERROR])
-    book.constraint_rate = float(memory.book[codes.CONSTRAINT_RATE])
-    book.counts["instants"] = int(memory.book[codes.ITERATIONS])
-
-
 @dataclass(eq=False)
 class EventEngine(MechanismEngine):
     """Marches a `Motion` over the records of a run: the walk from event to event is the motion's own."""
@@ -163,9 +153,6 @@ class EventEngine(MechanismEngine):
 
     def __post_init__(self) -> None:
         self.work = 0.0  # of the contacts up to the last record [J]
-        self.earlier: list[tuple[float, int, int]] = []  # events before a run went on
-        self.slid = np.zeros(self.system.n_contacts, bool)  # contacts that slid when it went on
-        self.arc: Arc | None = None
         if len(self.system.spatial):
             require_known(self.system)
             self.kernel: Any = None
@@ -200,34 +187,18 @@ class EventEngine(MechanismEngine):
 
     def _start(self, memory: Memory) -> Motion:
         if self.motion is None:
-            start = memory.t if self.kernel is None else memory.t0  # with two tangents a walk may begin at any record
             self.motion = self.stepper.motion(
-                self.system, memory.q, memory.u, memory.p, start, self.t_end, self.law, self.solver, self.kernel
+                self.system, memory.q, memory.u, memory.p, memory.t0, self.t_end, self.law, self.solver, self.kernel
             )
-            if self.kernel is None and memory.step > 0:
-                _go_on_with(self.motion.book, memory)
-                self.work, self.motion.happened = self.motion.book.work, list(self.earlier)
-                walk: Any = self.motion  # in space
-                walk.slides[:] = self.slid & walk.spatial  # a slip that ends just here ends with an event
             self.arcs = self.motion.arcs()
-            self.arc = None
+            self.arc: Arc | None = None
             self.totals = np.zeros((self.system.n_contacts, 2))  # impulses up to the last record
             self.written = 0  # impacts in the table so far
             self.struck = np.zeros(self.system.n_contacts, bool)
         return self.motion
 
     def arrays(self, memory: Memory) -> dict[str, np.ndarray]:
-        """The state, and what the present arc began with; only the state before the first arc.
-
-        With two tangents the state and the events so far: a walk may begin at any record.
-        """
-        if self.kernel is None:
-            seen = self.earlier if self.motion is None else self.motion.happened
-            # the arc of a record may begin behind it by rounding: the events before this arc have happened
-            now = memory.t if self.arc is None else max(memory.t, self.arc.t_A)
-            rows = [row for row in seen if row[0] <= now]
-            slid = self.slid if self.arc is None else cast(Any, self.arc).mode.slides
-            return {**memory.arrays(), "engine happened": np.array(rows).reshape(-1, 3), "engine slid": slid.copy()}
+        """The state, and what the present arc began with; only the state before the first arc."""
         if self.motion is None or self.motion.kept is None:
             return memory.arrays()
         happened = np.array(self.motion.happened[: self.motion.kept.happened]).reshape(-1, 3)
@@ -238,16 +209,14 @@ class EventEngine(MechanismEngine):
         """Go back to the state that `arrays` returned; the arc under way then is computed again."""
         self.motion = None  # an exception may have ended its walk
         kept = {name.removeprefix("engine "): x for name, x in arrays.items() if name.startswith("engine ")}
-        if kept and self.kernel is None:
-            self.earlier = [(t, int(kind), int(k)) for t, kind, k in kept["happened"].tolist()]
-            if "slid" in kept:  # files of older versions lack it
-                self.slid = kept["slid"].astype(bool)
-        elif kept:
-            self._start(memory).go_back(Kept.from_arrays(kept))
+        if kept:
+            of: Any = SpaceKept if self.kernel is None else Kept
+            self._start(memory).go_back(of.from_arrays(kept))
             self.totals, self.struck = kept["totals"].copy(), kept["struck"].astype(bool)
             assert self.motion is not None
             self.motion.happened = [(t, int(kind), int(k)) for t, kind, k in kept["happened"].tolist()]
         memory.take(arrays)
+        self.work = float(memory.book[codes.CONTACT_WORK])
 
     def march(self, memory: Memory, n_steps: int, block: Block) -> int:
         """Fill `block` with records of n_steps spacings; UNSOLVED where the motion ends, with the records so far."""
@@ -302,7 +271,7 @@ class EventEngine(MechanismEngine):
         memory.book[codes.MAX_RESIDUAL] = book.residual
         memory.book[codes.MAX_ENERGY_GAIN] = book.gain
         memory.book[codes.GAIN_STEP] = (book.gain_time - memory.t0) / memory.dt
-        # with two tangents a run goes on from a record, else from the end of an arc
+        # with two tangents that of the last record, else that of the end of its arc
         memory.book[codes.CONTACT_WORK] = self.work if self.kernel is None else book.work
         memory.book[codes.MAX_LCP_SIZE] = book.lcp_size
         memory.book[codes.PROJECTION_ENERGY] = book.projection_energy
@@ -314,16 +283,22 @@ class EventEngine(MechanismEngine):
     def measure(self, memory: Memory, t: Array, q: Array, u: Array) -> Measured:
         return Measured(*measured(self.system, self.kernel, q, u, t, memory.p))
 
+    def _catch_up(self, motion: Motion) -> None:
+        """Compute the arc under way again where a run that went on had nothing left to do: it is counted, too."""
+        if self.arc is None and motion.kept is not None:
+            self._arc_at(-math.inf)
+
     def notes(self) -> dict[str, str]:
         """How often what happened."""
         if self.motion is None:
             return {}
+        self._catch_up(self.motion)
         book = self.motion.book
         error = {"accumulation_error": f"{book.accumulation_error:.3g} s"} if book.accumulation_error else {}
         return {**{key: str(count) for key, count in book.counts.items() if count}, **error}
 
     def events(self) -> EventTable:
         """The events so far, in the order of time."""
-        return EventTable.of(
-            self.earlier if self.motion is None else self.motion.happened, self.system.contact_names, True
-        )
+        if self.motion is not None:
+            self._catch_up(self.motion)
+        return EventTable.of([] if self.motion is None else self.motion.happened, self.system.contact_names, True)

@@ -16,8 +16,8 @@ through this layer with an implicit method (Radau), slip that stops with steps o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -33,14 +33,14 @@ from stickslip.contact.spatial_contact import (
     section_gauge,
     spatial_contact,
 )
-from stickslip.events.arcs import crossings
 from stickslip.events.book import EventBook, MotionError
 from stickslip.events.modes import ROUND_OFF, onto_contacts
+from stickslip.events.space_arcs import Phase, SpaceArc, SpaceKept, SpaceMode, put_back, stand_of
 from stickslip.impacts.impact import impact_at
 from stickslip.laws import ImpactLaw
 from stickslip.mechanisms.inertia import Inertia
 from stickslip.mechanisms.system import CONSTRAINT, CONTACT, KIND_NAMES, TANGENT, System
-from stickslip.trajectory import ACCUMULATES, CLOSED, CLOSES, OPEN, OPENS, SLIP_PLUS, SLIPS, STICK, STICKS, STRIKES
+from stickslip.trajectory import ACCUMULATES, CLOSES, OPENS, SLIPS, STICKS, STRIKES
 
 SAMPLES = 8  # looks at the indicators in every step of the integrator
 STOPPED = 1e-7  # of the largest speed of a slip: the rest is one more step
@@ -48,45 +48,6 @@ ONSET = 1e-9  # of the speeds in a slip: its speed where it begins
 STIFF_STEPS = 3000.0  # explicit steps in a run beyond which the implicit method takes over
 SWEEPS = 2000
 LOWEST = 1e-3  # of gap_tol: lower hops are none
-
-
-@dataclass(frozen=True, eq=False)
-class SpaceMode:
-    """Which contacts are closed, (n,) bool, and which of these slide; rows of second tangents follow their contacts."""
-
-    closed: np.ndarray
-    slides: np.ndarray
-    tangential: np.ndarray
-    held: np.ndarray
-
-    def states(self) -> np.ndarray:
-        """Contact states of a trajectory, (n,) int8."""
-        friction = np.where(self.slides, SLIP_PLUS, STICK)
-        loose = np.where(self.tangential, friction, CLOSED)
-        return np.where(self.held, CLOSED, np.where(self.closed, loose, OPEN)).astype(np.int8)
-
-
-@dataclass(frozen=True, eq=False)
-class SpaceArc:
-    """One step of an integrator: the motion in one mode from t_A to t_E, see `arcs.Arc`."""
-
-    t_A: float
-    t_E: float
-    mode: SpaceMode
-    f: int
-    dense: Any
-
-    def vector(self, t: Any) -> Array:
-        return np.asarray(self.dense(t)).T
-
-    def state(self, t: Any) -> tuple[Array, Array]:
-        """Coordinates and velocities at t, shape (f,); or (k, f) at k times."""
-        y = self.vector(t)
-        return y[..., : self.f], y[..., self.f : 2 * self.f]
-
-    def crossings(self, value: Callable[[Array, Array], float], rising: bool = False) -> list[float]:
-        """Times in the arc at which value(q, u) falls (or rises) through zero: a section."""
-        return crossings(self.state, (self.t_A, self.t_E), value, rising)
 
 
 @dataclass(eq=False)
@@ -160,7 +121,8 @@ class SpaceMotion:
         self.closed, self.slides = np.zeros(n, bool), np.zeros(n, bool)
         self.fastest = np.zeros(n)  # largest speed of the slip under way [m/s]
         self.happened: list[tuple[float, int, int]] = []
-        self.kept = None
+        self.kept: SpaceKept | None = None  # what the present arc began with
+        self.again: SpaceKept | None = None  # where `arcs` begins in place of the start
         self.load = 0.0  # largest force so far [N]
 
     # -- smooth motion ---------------------------------------------------------------------------------------
@@ -284,19 +246,26 @@ class SpaceMotion:
 
     def arcs(self) -> Iterator[SpaceArc]:
         """The smooth arcs one after the other; impacts and books are up to date with the arc that was yielded."""
-        self._begin()
-        events = 0
+        again, self.again = self.again, None
+        if again is None:
+            self._begin()
         while self.t < self.t_end:
-            event = yield from self._mode_to_its_end()
+            event = yield from self._to_its_end(self._phase() if again is None else self._phase_again(again))
+            again = None
             if event is None:
                 return
-            events += 1
             self.book.counts["instants"] += 1
-            if events > self.max_events:
+            if self.book.counts["instants"] > self.max_events:
                 raise MotionError(
                     self.t, f"more than {self.max_events} events; raise max_events, or use a time stepper"
                 )
             self._act(event)
+
+    def go_back(self, kept: SpaceKept) -> None:
+        """Go back to the start of the arc of `kept`: `arcs` begins with it."""
+        self._take(float(kept.stand["t"]), kept.stand["y"])
+        self.closed, self.slides, self.fastest = kept.closed.copy(), kept.slides.copy(), kept.fastest.copy()
+        self.load, self.book, self.kept, self.again = kept.load, kept.book.copy(), kept, kept
 
     def _vector(self) -> Array:
         return np.concatenate([self.q, self.u, self.totals[:, 0], self.totals[:, 1], [self.book.work]])
@@ -307,27 +276,41 @@ class SpaceMotion:
         self.totals = y[2 * f : 2 * f + 2 * n].reshape(2, n).T.copy()
         self.book.work = float(y[-1])
 
-    def _solver(self, stiff: bool) -> Any:
+    def _solver(self, stiff: bool, load: float, t: float, y: Array, first_step: float | None = None) -> Any:
         from scipy.integrate import DOP853, Radau  # take 0.2 s to load: only event-driven runs pay for them
 
-        y = self._vector()
         atol = np.full(len(y), self.atol)
-        atol[2 * self.f :] = 1e3 * self.atol * max(1.0, self.load)  # impulses are sums beside the motion
+        atol[2 * self.f :] = 1e3 * self.atol * max(1.0, load)  # impulses are sums beside the motion
+        end = {"t_bound": self.t_end, "first_step": first_step}
         if stiff:
-            return Radau(
-                self._rates, self.t, y, self.t_end, rtol=max(self.rtol, 1e-9), atol=10.0 * atol, jac=self._jacobian
-            )
-        return DOP853(self._rates, self.t, y, self.t_end, rtol=self.rtol, atol=atol)
+            return Radau(self._rates, t, y, rtol=max(self.rtol, 1e-9), atol=10.0 * atol, jac=self._jacobian, **end)
+        return DOP853(self._rates, t, y, rtol=self.rtol, atol=atol, **end)
 
-    def _mode_to_its_end(self) -> Any:
-        """Yield the arcs of the present mode; return its event (kind, contact), None at the end of the run."""
-        mode = self.mode
+    def _phase(self) -> Phase:
+        """The integration in the present mode, at its begin."""
         start = self.forces(self.t, self.q, self.u)
         tol = self._tolerances(start)
         armed = self._indicators(start, self.system.gap(self.q, self.t, self.p)) > tol
         stiff = self._is_stiff(start)
-        solver = self._solver(stiff)
+        return Phase(
+            self.mode, self._solver(stiff, self.load, self.t, self._vector()), stiff, self.load, tol, armed
+        )  # fmt: skip
+
+    def _phase_again(self, kept: SpaceKept) -> Phase:
+        """The integration in a mode, as it stood before the arc of `kept`."""
+        phase, t = kept.phase, float(kept.stand["t"])
+        solver = self._solver(phase.stiff, phase.load, t, kept.stand["y"], self.t_end - t)
+        put_back(solver, kept.stand)
+        return replace(phase, solver=solver, armed=phase.armed.copy())
+
+    def _to_its_end(self, phase: Phase) -> Any:
+        """Yield the arcs of the present mode; return its event (kind, contact), None at the end of the run."""
+        solver = phase.solver
         while True:
+            kept = SpaceKept(
+                stand_of(solver), replace(phase, solver=None, armed=phase.armed.copy()), self.closed.copy(),
+                self.slides.copy(), self.fastest.copy(), self.load, self.book.copy(), len(self.happened),
+            )  # fmt: skip
             found = self.forces(solver.t, solver.y[: self.f], solver.y[self.f : 2 * self.f])
             solver.max_step = self._time_to_stop(found)
             message = solver.step()
@@ -335,7 +318,7 @@ class SpaceMotion:
                 raise MotionError(solver.t, f"the integrator found no step: {message}")
             self.book.counts["steps"] += 1
             dense, t_A, t_E = solver.dense_output(), float(solver.t_old), float(solver.t)
-            event = self._first_event(dense, t_A, t_E, armed, tol)
+            event = self._first_event(dense, t_A, t_E, phase.armed, phase.tolerances)
             end = t_E if event is None else event[0]
             self._take(end, dense(end))
             after = self.forces(self.t, self.q, self.u)
@@ -343,7 +326,8 @@ class SpaceMotion:
             speed = self._speeds(after.gamma)
             self.fastest = np.where(self.slides, np.maximum(self.fastest, speed), 0.0)
             self._measure_constraints()
-            yield SpaceArc(t_A, end, mode, self.f, dense)
+            self.kept = kept
+            yield SpaceArc(t_A, end, phase.mode, self.f, dense)
             if event is not None:
                 return event[1:]
             if solver.status == "finished":
@@ -352,7 +336,7 @@ class SpaceMotion:
             if stops:
                 self._finish(stops[0], speed, after)
                 return "stops", stops[0]
-            if stiff != self._is_stiff(after) or self._off(after):
+            if phase.stiff != self._is_stiff(after) or self._off(after):
                 return "go on", -1
 
     def _measure_constraints(self) -> None:

@@ -43,14 +43,22 @@ def cache_files() -> Iterator[Path]:
     if folder is None:
         return
     yield from _objects(folder)
-    yield from folder.glob("modules/stickslip_generated_*.py")
-    yield from folder.glob("modules/__pycache__/stickslip_generated_*")
+    yield from _matches(folder, "modules/stickslip_generated_*.py")
+    yield from _matches(folder, "modules/__pycache__/stickslip_generated_*")
+
+
+def _matches(folder: Path, pattern: str) -> list[Path]:
+    """Files by a pattern; none where the folder is deleted at this moment."""
+    try:
+        return list(folder.glob(pattern))
+    except OSError:
+        return []
 
 
 def _objects(folder: Path) -> Iterator[Path]:
     """Machine code of kernels, and their LLVM IR."""
     for ending in (objects.ENDING, translations.ENDING):
-        yield from folder.glob(f"{objects.FOLDER}/*{ending}")
+        yield from _matches(folder, f"{objects.FOLDER}/*{ending}")
 
 
 def other_texts(older_than: float = 0.0) -> Iterator[Path]:
@@ -59,10 +67,10 @@ def other_texts(older_than: float = 0.0) -> Iterator[Path]:
     if folder is None:
         return
     modules = folder / "modules"
-    for module in modules.glob("stickslip_generated_*.py"):
+    for module in _matches(modules, "stickslip_generated_*.py"):
         if _is_older(module, older_than) and not _is_present(module):
             yield module
-            yield from modules.glob(f"__pycache__/{module.stem}.*")
+            yield from _matches(modules, f"__pycache__/{module.stem}.*")
 
 
 def unused_objects(older_than: float) -> Iterator[Path]:

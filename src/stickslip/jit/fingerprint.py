@@ -55,7 +55,8 @@ class _Walk:
 
     def _add(self, value: Any, depth: int) -> None:
         if hasattr(value, "python") and hasattr(value, "inline"):  # a kernel: how it is called counts, too
-            self.digest.update(f"{value.inline} {value.apart} {value.reorder_sums} {value.without_calls}".encode())
+            marks = value.inline, value.apart, value.reorder_sums, value.without_calls, value.contained
+            self.digest.update(repr(marks).encode())
         if isinstance(value, types.FunctionType) or not isinstance(value, type):
             value = getattr(value, "python", getattr(value, "py_func", value))
         self.digest.update(type(value).__name__.encode())

@@ -159,12 +159,32 @@ def _extreme(name: str, better: ast.cmpop) -> Builtin:
             x, y = Scalar(kind, convert(writer, best, kind)), Scalar(kind, convert(writer, other, kind))
             wins = compare(writer, better, y, x)
             assert isinstance(wins, Scalar)
-            best = Scalar(
-                kind, writer.value(f"select i1 {wins.text}, {REGISTER[kind]} {y.text}, {REGISTER[kind]} {x.text}")
-            )
+            bound = kind == "float" and (isinstance(best, Constant) or isinstance(other, Constant))
+            choose = _by_branch if bound and writer.module.predicts else _by_select
+            best = Scalar(kind, choose(writer, wins.text, REGISTER[kind], y.text, x.text))
         return best
 
     return call
+
+
+def _by_select(writer: Writer, condition: str, type_: str, yes: str, no: str) -> str:
+    return writer.value(f"select i1 {condition}, {type_} {yes}, {type_} {no}")
+
+
+def _by_branch(writer: Writer, condition: str, type_: str, yes: str, no: str) -> str:
+    """A choice behind a branch: the processor guesses it, and goes on before both numbers are there.
+
+    The word `expect` makes LLVM keep the branch, whichever way it goes.
+    """
+    end, other, slot = writer.label(), writer.label(), writer.slot(type_)
+    writer.do(f"store {type_} {no}, ptr {slot}")
+    guessed = writer.call("i1", "llvm.expect.i1", [("i1", condition), ("i1", "false")], {})
+    writer.branch(guessed, other, end)
+    writer.begin(other)
+    writer.do(f"store {type_} {yes}, ptr {slot}")
+    writer.jump(end)
+    writer.begin(end)
+    return writer.value(f"load {type_}, ptr {slot}")
 
 
 def _is(name: str, instruction: str) -> Builtin:

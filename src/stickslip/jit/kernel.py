@@ -42,6 +42,8 @@ class Kernel:
     """Loops in it turn a few times, even where the translator does not know how often: copies of their bodies pay."""
     without_calls = False
     """On a card, all that it calls and that may be written in place is."""
+    contained = False
+    """Though written in place on a card, it is a function on the CPU, which works on copies of its arrays."""
     quick_first = False
     """Its machine code is made quickly at first, and optimised as soon as that pays: see `tiers`."""
     long_work = False

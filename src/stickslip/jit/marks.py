@@ -13,7 +13,21 @@ from stickslip.jit.mathematics import sincos
 from stickslip.jit.values import Constant, Scalar, Value
 from stickslip.jit.writer import Writer
 
-__all__ = ["dev", "entry", "float64", "heap_array", "int64", "local_array", "part", "rare", "rarely", "sincos", "tight"]
+__all__ = [
+    "contained",
+    "dev",
+    "entry",
+    "float64",
+    "heap_array",
+    "int64",
+    "local_array",
+    "on_card",
+    "part",
+    "rare",
+    "rarely",
+    "sincos",
+    "tight",
+]
 
 float64, int64 = np.float64, np.int64
 
@@ -23,9 +37,21 @@ def dev(function: Callable[..., Any]) -> Kernel:
     return Kernel(function, inline=True)
 
 
-def tight(function: Callable[..., Any]) -> Kernel:
-    """A loop that only other kernels run, in place.  On a card its sines are, too: its numbers stay in registers."""
+def contained(function: Callable[..., Any]) -> Kernel:
+    """A loop that only other kernels run, whose numbers shall stay in registers.
+
+    On the CPU it is a function of its own, which works on copies of its arrays: written into a long function, its
+    numbers would lie in memory, since LLVM shares out the registers of a function as a whole.  On a card, where all is
+    one function, it is written in place.
+    """
     made = Kernel(function, inline=True)
+    made.contained = True
+    return made
+
+
+def tight(function: Callable[..., Any]) -> Kernel:
+    """A loop as `contained`; on a card its sines are written in place, too."""
+    made = contained(function)
     made.without_calls = True
     return made
 
@@ -54,6 +80,18 @@ def _rarely(writer: Writer, arguments: tuple[Value, ...]) -> Value:
 
 
 functions.add(rarely, _rarely)
+
+
+def on_card() -> bool:
+    """Whether the code is for many threads of a card."""
+    return False
+
+
+def _on_card(writer: Writer, arguments: tuple[Value, ...]) -> Value:
+    return Constant(writer.module.on_card)
+
+
+functions.add(on_card, _on_card)
 
 
 class Generated(Entry):

@@ -373,6 +373,11 @@ def copy_bytes(writer: Writer, to: str, start: str, size: int) -> None:
     writer.do(f"call void @{name}(ptr align 8 {to}, ptr align 8 {start}, i64 {size}, i1 false)")
 
 
+def own_slots(writer: Writer) -> set[str]:
+    """Addresses of all that the function has on its stack."""
+    return {line.split()[0] for line in writer.slots if " = alloca " in line}
+
+
 def with_copies(
     writer: Writer, values: tuple[Value, ...], read: set[str]
 ) -> tuple[tuple[Value, ...], list[tuple[str, str, int]]]:
@@ -381,7 +386,7 @@ def with_copies(
     That is: address, address of the copy, bytes.  An array of which only a part is passed is left as it is, and so are
     all others: parts might overlap.
     """
-    slots = {line.split()[0] for line in writer.slots if " = alloca " in line}
+    slots = own_slots(writer)
     copies: dict[str, tuple[str, int]] = {}
 
     def on_stack(value: Value) -> bool:

@@ -81,6 +81,20 @@ def given(value: Value) -> list[tuple[str, str]]:
     return [part for item in value.items for part in given(item)]
 
 
+def private(writer: Writer, arguments: tuple[Value, ...]) -> frozenset[int]:
+    """Numbers of those registers of the arguments that are addresses of whole arrays of the caller, each passed once.
+
+    Nothing else that is passed leads to such an array, unless a part of an array on the stack is passed, too.
+    """
+    slots = memory.own_slots(writer)
+    for argument in arguments:
+        for place in places_in(argument):
+            if place.pointer not in slots and (isinstance(place, Record) or place.home == STACK):
+                return frozenset()
+    texts = [text for argument in arguments for _, text in given(argument)]
+    return frozenset(k for k, text in enumerate(texts) if text in slots and texts.count(text) == 1)
+
+
 def loose(value: Value) -> Value:
     """A value whose known whole numbers and truths are passed at run time, so that one function serves all."""
     kind = kind_of(value)
@@ -106,13 +120,18 @@ def by_address(value: Value) -> Value:
     return value
 
 
-def arrays_in(value: Value) -> Iterator[View]:
-    """The arrays of a value."""
-    if isinstance(value, View):
+def places_in(value: Value) -> Iterator[View | Record]:
+    """The arrays and records of a value."""
+    if isinstance(value, View | Record):
         yield value
     elif isinstance(value, Bundle):
         for item in value.items:
-            yield from arrays_in(item)
+            yield from places_in(item)
+
+
+def arrays_in(value: Value) -> Iterator[View]:
+    """The arrays of a value."""
+    return (place for place in places_in(value) if isinstance(place, View))
 
 
 def off_the_stack(writer: Writer, value: Value, heap: list[str]) -> Value:

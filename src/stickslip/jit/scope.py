@@ -30,6 +30,10 @@ class Callee(Protocol):
         """On a card, all that it calls and that may be written in place is."""
 
     @property
+    def contained(self) -> bool:
+        """On the CPU it is a function that works on copies of its arrays."""
+
+    @property
     def apart(self) -> bool:
         """Whether the function has machine code of its own."""
 
@@ -46,6 +50,7 @@ class Adopted:
     reorder_sums: bool = False
     apart: bool = False
     without_calls: bool = False
+    contained: bool = False
 
 
 def as_callee(function: Any) -> Callee | None:

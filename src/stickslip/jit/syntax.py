@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import linecache
+import zlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -64,13 +65,36 @@ class Source:
         return f"{self.file}:{line}: `{text}`"
 
 
+class Written:
+    """The text of a module that a program has written: the `__loader__` of that module.
+
+    Its kernels are read from here and its tracebacks show it, whatever becomes of the file that is called so.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._packed = zlib.compress(text.encode(), 1)  # some 20 kB of 200 kB, for as long as the module lives
+
+    def get_source(self, name: str) -> str:
+        """The text, by the name that Python gives to the method."""
+        return zlib.decompress(self._packed).decode()
+
+
+def _lines(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The lines of the module of a function."""
+    loader = function.__globals__.get("__loader__")
+    if isinstance(loader, Written):
+        return tuple(loader.get_source("").splitlines(keepends=True))
+    file = function.__code__.co_filename
+    linecache.checkcache(file)
+    return tuple(linecache.getlines(file, function.__globals__))
+
+
 @functools.lru_cache(maxsize=1024)
 def read(function: Callable[..., Any]) -> Source:
     """Read and check the source of a function; see `forget`."""
     try:
         file = function.__code__.co_filename
-        linecache.checkcache(file)
-        lines = _shared(tuple(linecache.getlines(file, function.__globals__)))
+        lines = _shared(_lines(function))
         if function.__name__ == "<lambda>":
             tree: ast.FunctionDef = _lambda(function, "".join(lines))
         else:

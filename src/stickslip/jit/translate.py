@@ -84,33 +84,39 @@ class Program:
         assert isinstance(found, Scalar)
         return found.text
 
-    def function(self, callee: Callee, arguments: tuple[Value, ...]) -> Made:
-        """The function for arguments of these types, written where it is not there yet."""
+    def function(self, callee: Callee, arguments: tuple[Value, ...], private: frozenset[int] = frozenset()) -> Made:
+        """The function for arguments of these types, written where it is not there yet; `private` as for `define`."""
         if callee.apart and not self.whole:
             return self.called_unit(unit_of(callee, arguments, self.soon))
-        key = (callee, tuple(passing.type_of(argument) for argument in arguments))
+        key = (callee, tuple(passing.type_of(argument) for argument in arguments), private)
         made = self._made.get(key)
         if made is None:
             made = self._made[key] = Made(f"{callee.python.__name__}.{len(self._made)}")
-            made.type, made.result, made.reads = self.define(callee, arguments, f"{made.name}", "internal")
+            made.type, made.result, made.reads = self.define(callee, arguments, made.name, "internal", private)
         elif made.result is None:
             raise KernelError(f"{callee.python.__name__} calls itself: write a loop.")
         return made
 
     def define(
-        self, callee: Callee, arguments: tuple[Value, ...], name: str, linkage: str
+        self,
+        callee: Callee,
+        arguments: tuple[Value, ...],
+        name: str,
+        linkage: str,
+        private: frozenset[int] = frozenset(),
     ) -> tuple[str, Value, tuple[bool, ...]]:
         """Write a function; returns LLVM's type of its result, the result, and which registers it takes.
 
         A function of the module takes what it reads of its structs: an array whose address nobody gets may live in
-        registers around the call.
+        registers around the call.  `private`: numbers of registers with addresses that no other one leads to.
         """
         writer = Writer(self.module)
         parameters: list[str] = []
 
         def new(type_: str) -> str:
-            parameters.append(f"{type_} {writer.name()}")
-            return parameters[-1].split()[1]
+            word = " noalias" if len(parameters) in private else ""
+            parameters.append(f"{type_}{word} {writer.name()}")
+            return parameters[-1].split()[-1]
 
         body = Body(self, writer)
         inner = tuple(passing.received(writer, argument, new) for argument in arguments)
@@ -119,9 +125,10 @@ class Program:
         reads: tuple[bool, ...] = ()
         if linkage == "internal":
             read = writer.registers()
-            reads = tuple(parameter.split()[1] in read for parameter in parameters)
-            parameters = [parameter for parameter in parameters if parameter.split()[1] in read]
+            reads = tuple(parameter.split()[-1] in read for parameter in parameters)
+            parameters = [parameter for parameter, is_read in zip(parameters, reads, strict=True) if is_read]
         words = " willreturn memory(none)" if callee.python.__name__ in self.shared else ""
+        words += " noinline" if callee.contained and not self.module.on_card else ""
         writer.define(f"{linkage} {type_} @{name}({', '.join(parameters)}){words}")
         return type_, result, reads
 
@@ -221,16 +228,19 @@ class Body(Turns):
 
     def call(self, callee: Callee, arguments: tuple[Value, ...]) -> Value:
         """Call a kernel, in place or as a function of the module."""
-        alone = self.without_calls and self.program.module.on_card
-        if callee.inline and (alone or callee.python.__name__ not in self.program.shared):
+        on_card = self.program.module.on_card
+        contained = callee.contained and not on_card  # see `marks.contained`
+        alone = self.without_calls and on_card
+        if callee.inline and not contained and (alone or callee.python.__name__ not in self.program.shared):
             return self.inline(callee, arguments)
         if callee.apart:
             arguments = tuple(passing.loose(argument) for argument in arguments)
         elsewhere = callee.apart and not self.program.whole
         copies: list[tuple[str, str, int]] = []
-        made = self.program.function(callee, arguments)
+        private: frozenset[int] = passing.private(self.writer, arguments) if contained else frozenset()
+        made = self.program.function(callee, arguments, private)
         assert made.result is not None
-        if callee.python.__name__ in self.program.out_of_line:
+        if contained or callee.python.__name__ in self.program.out_of_line:
             read = {register for _, register in made.taken(arguments)}
             arguments, copies = memory.with_copies(self.writer, arguments, read)
         given = made.taken(arguments)

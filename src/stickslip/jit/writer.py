@@ -46,6 +46,20 @@ class Module:
         whole = "\n".join([*constants, *sorted(self.declarations.values()), *self.functions, *notes]) + "\n"
         return f"{NO_VECTORS}{whole}" if self.has_records or self._short_loops else whole
 
+    @property
+    def predicts(self) -> bool:
+        """Whether a number that meets a bound, as a spring that only pushes, is chosen by a branch (`functions`)."""
+        return self._short_loops and not self.on_card
+
+    @property
+    def words(self) -> str:
+        """Words for LLVM on each function.
+
+        A loop that copies two or three numbers one by one is left as it is.  LLVM would copy them by one wide load,
+        which has to wait until the numbers, stored one by one just before, have left the processor's queue.
+        """
+        return ' "no-builtin-memcpy" "no-builtin-memset"' if self._short_loops and not self.on_card else ""
+
     def loop_note(self, turns: int | None) -> str:
         """Note for a loop: one of unknown length is not unrolled, copies of its body cost more time than they save."""
         if turns is None and not self._short_loops:
@@ -172,4 +186,5 @@ class Writer:
     def define(self, head: str) -> None:
         """Finish the function and put it into the module; `head` has linkage, result, name and parameters."""
         body = [*self.slots, "  br label %begin", "begin:", *self.lines]
-        self.module.functions.append(f"define {head} nounwind {{\nentry:\n" + "\n".join(body) + "\n}\n")
+        words = self.module.words
+        self.module.functions.append(f"define {head} nounwind{words} {{\nentry:\n" + "\n".join(body) + "\n}\n")

@@ -1,7 +1,7 @@
 """From a system and a choice of stepper and solver to an imported module of compiled functions.
 
 One Python file per combination, named by the hash of its content and of every source it depends on.  The file is for
-readers and tracebacks: what is executed is the text just made, never what lies in the folder.
+readers: what is executed and translated is the text just made, never what lies in the folder.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
-import linecache
 import re
 import sys
 import threading
@@ -28,7 +27,7 @@ from stickslip.jit import Kernel, KernelError
 from stickslip.jit.cache import remove_old_versions
 from stickslip.jit.cpu import COMPILER
 from stickslip.jit.sources import sources_hash
-from stickslip.jit.syntax import parsed
+from stickslip.jit.syntax import Written, parsed
 from stickslip.jit.vault import Untrusted, leave, vault
 from stickslip.mechanisms.plain_functions import MUST_NOT_WRITE, read_only
 from stickslip.mechanisms.system import System
@@ -227,6 +226,7 @@ def import_generated(system: System, source: str, kind: str, kernels: bool = Tru
     path = _write_once(name, source)
     module = ModuleType(name)
     module.__file__ = str(path)
+    module.__dict__["__loader__"] = Written(source)
     for key, function in system.inject.items():
         module.__dict__[key] = Kernel(_written(system, key, function), inline=True) if kernels else function
     sys.modules[name] = module
@@ -273,7 +273,7 @@ def _require_kernels(system: System, module: ModuleType) -> None:
         "laws": (p, row, row, row, row),
         "energy": (q, q, t, p, np.zeros(2)),
         "friction": (p, row, row),
-        "laws_at": (q, t, p, row, row, row, row, row, row),
+        "laws_at": (q, t, p, (row, row), row, row, row, row),
         "friction_at": (q, t, p, row, row),
     }
     for name, given in arguments.items():
@@ -292,7 +292,7 @@ def _require_kernels(system: System, module: ModuleType) -> None:
 
 
 def _write_once(name: str, source: str) -> Path:
-    """Put the source into the user's cache folder unless the same text is there; where none can be had, into memory."""
+    """Put the source into the user's cache folder unless it is there; where none can be had, the path is a name."""
     file, text = f"{name}.py", source.encode()
     try:
         place = vault()
@@ -306,7 +306,6 @@ def _write_once(name: str, source: str) -> Path:
             place = vault()
         path = place.write(text, "modules", file)
     except OSError:
-        linecache.cache[file] = (len(text), None, source.splitlines(keepends=True), file)
         return Path(file)
     remove_old_versions()  # where the cache grows, what nobody needs any more makes room
     return path

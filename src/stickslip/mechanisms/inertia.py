@@ -28,6 +28,9 @@ from stickslip.mechanisms.system import CONSTRAINT, CONTACT, System
 _NEWTON_STEPS = 40
 
 
+_ROUNDING = 1e-12  # of the velocities of a motion
+
+
 class Contradiction(ArithmeticError):
     """Constraints that no velocity, or no position, fulfils together."""
 
@@ -135,9 +138,14 @@ def require_free(system: System, index: np.ndarray, V_N: Array, closing: Array, 
 
 
 def require_together(system: System, inertia: Inertia, u: Array, t: float) -> None:
-    """Raise `Contradiction` where velocities that were projected still violate a constraint."""
+    """Raise `Contradiction` where velocities that were projected still violate a constraint.
+
+    The terms of a constraint may all be rounding of other velocities, as the sideways velocity of a top's tip is: what
+    is small beside the fastest that the motion's energy allows, sqrt(J M^-1 J^T) sqrt(u^T M u), contradicts nothing.
+    """
     off, size = np.abs(inertia.rate(u)), inertia.size(u)
-    if np.any(off > codes.HELD_LIMIT * size) or not np.all(np.isfinite(u)):
+    fastest = np.sqrt(np.abs(np.einsum("ij,ji->i", inertia.J, inertia.V) * (u @ inertia.M @ u)))
+    if np.any((off > codes.HELD_LIMIT * size) & (off > _ROUNDING * fastest)) or not np.all(np.isfinite(u)):
         worst = int(np.argmax(off / np.maximum(size, 1e-300)))
         name = system.contact_names[inertia.index[worst]]
         raise Contradiction(

@@ -160,7 +160,8 @@ def law_sources(
     arrays = ", ".join(_LAW_ARRAYS)
     found = [function_source("laws", f"p, {arrays}", constant)]
     if moving:
-        found.append(function_source("laws_at", f"q, t, p, approach, inertia, {arrays}", values))
+        strikes = ["approach, inertia = strikes[0], strikes[1]"]
+        found.append(function_source("laws_at", f"q, t, p, strikes, {arrays}", values, opening=strikes))
     if not mu_slip:
         return found
     where = "q, t, p" if moving else "p"
@@ -184,16 +185,23 @@ def source_symbols(q: Sequence[Expr], u: Sequence[Expr], t: Expr, parameters: Se
 
 
 def function_source(
-    name: str, arguments: str, assignments: Sequence[tuple[str, Expr]], closing: Sequence[str] = ()
+    name: str,
+    arguments: str,
+    assignments: Sequence[tuple[str, Expr]],
+    closing: Sequence[str] = (),
+    opening: Sequence[str] = (),
 ) -> str:
-    """Return the source of a function that assigns expressions to array entries, common parts computed once."""
+    """Return the source of a function that assigns expressions to array entries, common parts computed once.
+
+    opening, closing : lines before and behind.
+    """
     shared, results = sp.cse(
         angles_apart([sp.sympify(value) for _, value in assignments]),
         symbols=(sp.Symbol(f"x{i}") for i in count()),
         order="canonical",
         list=True,
     )
-    lines: list[str] = []
+    lines = list(opening)
     pairs = sine_cosine_pairs([*(value for _, value in shared), *results])
     printer = Printer(lines, pairs)
     for symbol, value in shared:
@@ -267,6 +275,11 @@ _RELATIONS = {sp.Gt: ">", sp.Ge: ">=", sp.Lt: "<", sp.Le: "<=", sp.Eq: "==", sp.
 
 
 _LONGEST_PRODUCT = 64
+
+
+def _is_idle(factor: Expr, factors: Sequence[Expr]) -> bool:
+    """Whether a factor is a Heaviside(x) beside Max(0, x), as in the slope of Max(0, x)**2: it changes no bit."""
+    return isinstance(factor, sp.Heaviside) and sp.Max(0, factor.args[0]) in factors
 
 
 class Printer:
@@ -344,7 +357,7 @@ class Printer:
         coefficient, _ = x.as_coeff_Mul()
         above, below = [], []
         for part in x.args:
-            if part.is_Number:
+            if part.is_Number or _is_idle(part, x.args):
                 continue
             if part.is_Pow and part.exp.is_Rational and part.exp < 0:
                 below.append(self._power(part.base, -part.exp))

@@ -65,8 +65,9 @@ class System:
 
     and, where coefficients depend on the state (`state_laws`), which are nan in `laws`,
 
-        laws_at(q, t, p, approach, inertia, mu, eps_N, eps_T, threshold)
-                                                (n,) each; approach [m/s] and inertia [kg] as in `RestitutionCurve`
+        laws_at(q, t, p, strikes, mu, eps_N, eps_T, threshold)
+                                                (n,) each; strikes are approach [m/s] and inertia [kg], (n,) each, as in
+                                                `RestitutionCurve`
         friction_at(q, t, p, speed, mu)         in place of `friction`
         law_values_at(q, t, p, c)               in place of `law_values`
 
@@ -444,7 +445,7 @@ class System:
             return self.laws(p)
         approach, inertia = self._approach(q, t, p, u)
         mu, eps_N, eps_T, threshold = found = tuple(np.empty(self.n_contacts) for _ in range(4))
-        self._evaluate("laws_at", (q, t, p, approach, inertia), found)
+        self._evaluate("laws_at", (q, t, p, (approach, inertia)), found)
         if of is not None:
             wrong = self._wrong_law(found, of, f" at q = {_short(np.asarray(q, dtype=float))}, t = {t:g}")
             if wrong:

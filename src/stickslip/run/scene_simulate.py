@@ -12,10 +12,12 @@ import numpy as np
 from stickslip._version import __version__
 from stickslip.checks import real_number, whole_number
 from stickslip.debug import bar_wanted
+from stickslip.events.event_driven import EventDriven
 from stickslip.jit.cpu import COMPILER
 from stickslip.jit.sources import sources_hash
-from stickslip.laws import ImpactLaw, Newton, Poisson, Stronge, law_from
+from stickslip.laws import ImpactLaw, Newton, Poisson, Stronge, Walton, law_from
 from stickslip.laws.friction import FrictionCurve, FrictionLaw
+from stickslip.mechanisms.steppers.adaptive import Adaptive
 from stickslip.mechanisms.steppers.moreau_jean import MoreauJean
 from stickslip.mechanisms.steppers.moreau_midpoint import MoreauMidpoint
 from stickslip.mechanisms.steppers.paoli_schatzman import PaoliSchatzman
@@ -25,12 +27,15 @@ from stickslip.request import Checks, Records, RunOptions, grouped, require_one_
 from stickslip.run.compiling import announced
 from stickslip.run.driver import Run, drive
 from stickslip.run.options import chosen_stepper, number_of_steps
+from stickslip.run.scene_by_mechanism import simulate_by_mechanism
 from stickslip.scenes.as_one import turn_as_one
+from stickslip.scenes.blows import WALTON
 from stickslip.scenes.collision.pairs import refuse_unknown_pairs
 from stickslip.scenes.driving import start_driven
 from stickslip.scenes.engine import SceneEngine, SceneState, arrays_in, materials_of
 from stickslip.scenes.friction import engine_class
 from stickslip.scenes.scene import Scene
+from stickslip.scenes.shapes import Circle, Sphere
 from stickslip.scenes.start import allow_joints, check_start, consistent_velocities, hold_at_first_contact, place
 from stickslip.scenes.touching import ContactLog
 from stickslip.trajectory import FORCES, MOTORS, Trajectory
@@ -45,6 +50,10 @@ def simulate_scene(
     scene: Scene, dt: Any, t_end: Any, progress: bool | Callable[[int], None] | None, **options: Any
 ) -> Trajectory:
     """Run a scene; `options` are those of `prepare_run`, described at `Scene.simulate`."""
+    method = chosen_stepper(options.get("stepper", "moreau-midpoint"))
+    if isinstance(method, Adaptive | EventDriven):
+        options.pop("stepper", None)
+        return simulate_by_mechanism(scene, dt, t_end, method, progress, **options)
     with announced(scene.name, bar_wanted(progress)):
         run = prepare_run(scene, dt, t_end, **options)
     return drive(run, progress)
@@ -179,11 +188,11 @@ def _edges(scene: Scene, cone: Any) -> int:
 def _law(scene: Scene, value: Any, rule: str, cone: Any) -> tuple[ImpactLaw, int]:
     """The impact law of a run, and its number in `Options.law`."""
     law = law_from(value)
-    known = [Newton(), Stronge(), Poisson(model="integrated")]
+    known = [Newton(), Stronge(), Poisson(model="integrated"), Poisson(), Walton()]
     if law not in known:
         raise ValueError(
-            "law of a scene must be 'newton', 'stronge' or 'poisson-integrated', whose coefficients are those of the "
-            f"bodies, got {value!r}."
+            "law of a scene must be 'newton', 'stronge', 'poisson', 'poisson-integrated' or 'walton', whose "
+            f"coefficients are those of the bodies, got {value!r}."
         )
     number = known.index(law)
     if number == 0:
@@ -197,7 +206,9 @@ def _law(scene: Scene, value: Any, rule: str, cone: Any) -> tuple[ImpactLaw, int
     materials = [*(body.material for body in scene.bodies), *scene.pair_laws.values()]
     if any(isinstance(material.friction, FrictionLaw) for material in materials):
         raise ValueError(f"friction must be a number under the law {law.name!r}: curves over slip belong to Newton's.")
-    if any(material.restitution_tangential for material in materials):
+    if number == WALTON:
+        _require_balls(scene)
+    elif any(material.restitution_tangential for material in materials):
         raise ValueError(f"restitution_tangential must be 0 under the law {law.name!r}: it belongs to Newton's.")
     return law, number
 
@@ -239,6 +250,15 @@ def _own_rule(scene: Scene, stepper: Any, rule: str) -> str:
     return stepper.name
 
 
+def _require_balls(scene: Scene) -> None:
+    """Raise ValueError unless Walton's law fits: bodies that move are balls about their centres of mass."""
+    for body in scene.bodies:
+        if body.kind == "moving" and not (isinstance(body.shape, Circle | Sphere) and not np.any(body.centre)):
+            raise ValueError(
+                f"law 'walton' of a scene is for balls about their centres of mass, got {body.name!r}; use 'newton'."
+            )
+
+
 def _theta(value: Any) -> tuple[MoreauMidpoint | MoreauJean | StewartTrinkle | PaoliSchatzman, float, bool]:
     """A stepper that scenes have, its theta, and whether springs are implicit.
 
@@ -256,7 +276,7 @@ def _theta(value: Any) -> tuple[MoreauMidpoint | MoreauJean | StewartTrinkle | P
         return stepper, 1.0, False
     raise ValueError(
         "stepper of a scene must be 'moreau-midpoint', 'moreau-jean' (MoreauJean(theta)), 'stewart-trinkle' or "
-        f"'paoli-schatzman', without projection, got {value!r}."
+        f"'paoli-schatzman', without projection, got {value!r}; simulate alone takes 'adaptive' and 'event-driven'."
     )
 
 

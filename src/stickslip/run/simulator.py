@@ -316,7 +316,7 @@ class Simulator:
         """Go back to a snapshot of this simulator, or of another one of the same system: the steps after it are equal.
 
         In the simulator that made the snapshot the recording goes back to it, too.  In another one the recording begins
-        at the snapshot.
+        at the snapshot.  Where it fails, the simulator stays where it was.
         """
         if not isinstance(snapshot, Snapshot):
             raise ValueError(f"snapshot must be what `save` returned, got {type(snapshot).__name__}.")
@@ -325,17 +325,28 @@ class Simulator:
                 f"snapshot must be one of the same system, dt and method: it is of {snapshot.identity!r}, this "
                 f"simulator has {self._identity()!r}."
             )
-        run, kept = self._run, snapshot.recording
-        same = kept is not None and kept["of"] is self._store
+        run, params, t0, retuned = self._run, self.params._values, self._run.state.t0, self._run.retuned
         with uninterrupted():
-            self.params.take(snapshot.p)
-            run.state.t0, run.retuned = snapshot.t0, snapshot.retuned
-            self._take(snapshot.arrays)
-            if same and kept is not None:
-                self._store.return_to({name: value for name, value in kept.items() if name != "of"})
-            else:
-                self._store.begin_here()
-            self._single = _Single(run, self._store)
+            p, arrays, recorded = run.state.p.copy(), run.engine.arrays(run.state), self._store.kept()
+            try:
+                self._go_to(snapshot)
+            except BaseException:  # a snapshot of another scene of this name, or a full memory: nothing has happened
+                self.params._values, run.state.p[:], run.state.t0, run.retuned = params, p, t0, retuned
+                self._take(arrays)
+                self._store.return_to(recorded)
+                self._single = self._single.again()
+                raise
+
+    def _go_to(self, snapshot: Snapshot) -> None:
+        run, kept = self._run, snapshot.recording
+        self.params.take(snapshot.p)
+        run.state.t0, run.retuned = snapshot.t0, snapshot.retuned
+        self._take(snapshot.arrays)
+        if kept is not None and kept["of"] is self._store:
+            self._store.return_to({name: value for name, value in kept.items() if name != "of"})
+        else:
+            self._store.begin_here()
+        self._single = _Single(run, self._store)
 
     def _identity(self) -> str:
         run = self._run
@@ -453,6 +464,13 @@ class _Single:
         self.pending.state[0] = self.one.state[0] = self.store.last_state
         self.begun = self.state.step
         self.mark = (self.begun, 0)  # steps done, events
+
+    def again(self) -> _Single:
+        """Steps from here on into arrays that are made anew, with what is pending."""
+        other = _Single(self.run, self.store)
+        other.pending, other.begun, other.mark = self.pending, self.begun, self.mark
+        other.last, other.one.state[0] = self.last, self.one.state[0]
+        return other
 
     def step(self) -> int:
         """Do one step; the status code."""

@@ -1,4 +1,4 @@
-"""Impacts of a scene one after the other, under laws that are integrated through each impact (`routh`).
+"""Impacts of a scene one after the other, under laws of one contact: `routh` integrates them, `two_steps` does not.
 
 A step first does the impacts, at velocities with half of what its forces change: with all or none of it before the
 impact a ball without friction and eps = 1 would lose or gain m v g dt at each bounce.  Of the contacts that are closed,
@@ -21,7 +21,9 @@ from stickslip.scenes.layout import MOVING, Active, Bodies, Contacts, Geoms, Mat
 from stickslip.scenes.rotation import times
 from stickslip.scenes.routh import spatial_impact
 from stickslip.scenes.struck import is_hard
+from stickslip.scenes.two_steps import impact_in_two_steps, impact_of_balls
 
+TWO_STEPS, WALTON = 3, 4  # of `Options.law`; 1 and 2 are those of `routh`
 REST = 1e-6  # of the first approach: what many small impacts leave of it
 ROUNDS = 40  # impacts for each active contact, and as many more
 
@@ -70,6 +72,16 @@ def fastest(
 
 
 @kernel
+def impulse_of(G: np.ndarray, u: np.ndarray, mu: float, e: float, e_T: float, law: int, Lambda: np.ndarray) -> bool:
+    """Write the impulse (3,) of one contact under a law of `Options.law`; False where the impact has no end."""
+    if law == TWO_STEPS:
+        return impact_in_two_steps(G, u, mu, e, Lambda)
+    if law == WALTON:
+        return impact_of_balls(G, u, mu, e, e_T, Lambda)
+    return spatial_impact(G, u, mu, e, law - 1, Lambda)
+
+
+@kernel
 def strike_one(
     bodies: Bodies, contacts: Contacts, active: Active, m: int, geoms: Geoms, materials: Materials, curves: np.ndarray,
     options: Options, vel: np.ndarray,
@@ -83,7 +95,7 @@ def strike_one(
     e = restitution_of(materials, curves, k, j, -u[0], G[0])
     if options.dim == 2:
         u[2] = 0.0
-    if not spatial_impact(G, u, active.mu[m], e, options.law - 1, Lambda):
+    if not impulse_of(G, u, active.mu[m], e, materials.eps_T[k, j], options.law, Lambda):
         return False
     x = f[0] * Lambda[0] + f[3] * Lambda[1] + f[6] * Lambda[2]
     y = f[1] * Lambda[0] + f[4] * Lambda[1] + f[7] * Lambda[2]

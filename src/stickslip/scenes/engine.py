@@ -389,8 +389,9 @@ class SceneEngine(Engine):
         assert self.joints is not None
         link, d = self.joints.link, self.joints.row.direction[rows]
         J, number = np.zeros((len(rows), len(self.bodies.kind), 6)), np.arange(len(rows))
-        for sign, side, arm in ((-1.0, link.a, d[:, 3:6]), (1.0, link.b, d[:, 6:9])):
-            J[number, side[rows // layout.ROWS_PER_JOINT]] += sign * np.hstack([d[:, :3], arm])
+        first, second = d[:, :6], np.hstack([d[:, :3] + d[:, 9:], d[:, 6:9]])
+        for sign, side, along in ((-1.0, link.a, first), (1.0, link.b, second)):
+            J[number, side[rows // layout.ROWS_PER_JOINT]] += sign * along
         return J
 
     def _note_failure(self) -> None:

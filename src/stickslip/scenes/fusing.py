@@ -28,7 +28,8 @@ import numpy as np
 
 from stickslip.jit import entry, kernel
 from stickslip.scenes.bodies import Body
-from stickslip.scenes.islands.joint_rows import ARMATURE, PASSIVE, TORQUE, VISCOUS
+from stickslip.scenes.islands.joint_rows import PASSIVE
+from stickslip.scenes.islands.row_kinds import ARMATURE, TORQUE, VISCOUS
 from stickslip.scenes.layout import ROWS_PER_JOINT, Bodies
 from stickslip.scenes.parts import ACTIVE, SIDE, Fused
 from stickslip.scenes.rotation import advance, compose, rotate
@@ -38,9 +39,12 @@ if TYPE_CHECKING:
     from stickslip.scenes.engine import SceneEngine
     from stickslip.scenes.scene import Scene
 
-# Times the radius of the largest member: how far members may be from the common centre of mass.  Poses between
-# midpoints are wrong by (dt omega)^2 / 8 of that arm.  A palm of 0.1 m on an arm of 1 m (4.5) lost its capsule as one
-# body, at 0.06 rad in a step.  Of eight robots the largest are 1.5 and, where cameras are all that has a shape, 2.9.
+# Times the radius of the largest member: how far members may be from the common centre of mass.  The first midpoint of
+# a run lies on the tangents of the centres of mass: places of bodies that turn as one differ there by (dt omega)^2 / 8
+# of the way between their centres.  A palm of 0.1 m on an arm of 1 m (4.5), at 0.06 rad in a step, is 1.8e-4 m off as
+# one body, and 2.2e-5 m by itself.  It begins 1e-4 m inside its capsule, one of whose four points is 5e-11 m open from
+# then on and carries nothing; the others hold it for 0.15 s, and let it slide by 11 mm.  Of eight robots the largest
+# are 1.5 and, where cameras are all that has a shape, 2.9.
 REACH = 3.0
 AGREES = 1e-9  # of the velocities: what rounding and printed digits explain
 
@@ -390,6 +394,7 @@ def _given(engine: SceneEngine, composite: Composite, i: int, arm: np.ndarray) -
                     data = engine.joints.link.numbers[place]
                     if data[ARMATURE] + options.dt * data[VISCOUS] == 0.0:
                         along[PASSIVE] = options.dt * data[TORQUE]
-                    total[:3] += sign * along @ rows.direction[:, :3]
-                    total[3:] += sign * along @ rows.direction[:, first : first + 3]
+                    d = rows.direction
+                    total[:3] += sign * along @ (d[:, :3] + d[:, 9:] if first == 6 else d[:, :3])
+                    total[3:] += sign * along @ d[:, first : first + 3]
     return total

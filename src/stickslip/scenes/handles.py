@@ -11,18 +11,19 @@ from stickslip.checks import unknown_name
 from stickslip.scenes.bodies import Body, angular_momenta
 from stickslip.scenes.checks import number, turning, vector
 from stickslip.scenes.fusing import arm_of, balance
-from stickslip.scenes.islands.joint_rows import (
+from stickslip.scenes.islands.joint_rows import MOTOR
+from stickslip.scenes.islands.row_kinds import (
     DAMPING,
     EFFORT,
-    MOTOR,
     NUMBERS,
     SPEED,
     STIFFNESS,
     TARGET,
     TORQUE,
+    counted,
     relative_turn,
 )
-from stickslip.scenes.joints import Joint, Motor, motor_of
+from stickslip.scenes.joints import WITH_AXIS, Joint, Motor, motor_of
 from stickslip.scenes.layout import ROWS_PER_JOINT
 from stickslip.scenes.rotation import compose, rotate
 from stickslip.trajectory import FORCES, MOTORS
@@ -147,8 +148,7 @@ class JointHandle:
         if self._joint.kind == "prismatic":
             return float(_axis(A) @ (B[:3] - A[:3]))
         w, _, _, z = relative_turn.py_func(A, B)
-        angle, seen = 2.0 * math.atan2(z, w), self._link().turns
-        return float(angle + 2.0 * math.pi * round((seen - angle) / (2.0 * math.pi)))
+        return float(counted.py_func(2.0 * math.atan2(z, w), self._link().turns))
 
     @property
     def speed(self) -> float:
@@ -157,7 +157,7 @@ class JointHandle:
         A, B = self._frames()
         v, link = self._engine.bodies.vel, self._link()
         axis, a, b = _axis(A), int(link.a), int(link.b)
-        if self._joint.kind == "revolute":
+        if self._joint.kind != "prismatic":
             return float(axis @ (v[b, 3:] - v[a, 3:]))
         pose = self._engine.bodies.pose
         moves = [v[i, :3] + np.cross(v[i, 3:], B[:3] - pose[i, :3]) for i in (a, b)]
@@ -218,6 +218,8 @@ class JointHandle:
                 weight = g / bodies.inv_mass[i]
                 force += weight
                 moment += np.cross(bodies.pose[i, :3] - B[:3], weight)
+        if self._joint.kind == "screw":
+            moment = moment + self._joint.law[0] / (2.0 * math.pi) * force
         return -float(axis @ (force if self._joint.kind == "prismatic" else moment))
 
     @property
@@ -237,7 +239,8 @@ class JointHandle:
         first = self._k * ROWS_PER_JOINT
         rows = self._engine.joints.row[first : first + ROWS_PER_JOINT]
         impulse = np.where(rows.used, rows.impulse, 0.0) / self._engine.options.dt
-        force, torque = impulse @ rows.direction[:, :3], impulse @ rows.direction[:, 6:9]
+        d = rows.direction
+        force, torque = impulse @ (d[:, :3] + d[:, 9:]), impulse @ d[:, 6:9]
         return force, torque - np.cross(arm_of(self._engine, self._joint.b), force)
 
     def _impulses(self) -> np.ndarray:
@@ -260,8 +263,8 @@ class JointHandle:
         return A, B
 
     def _require_axis(self, what: str) -> None:
-        if self._joint.kind not in ("revolute", "prismatic"):
-            raise ValueError(f"{what} needs a revolute or prismatic joint, got a {self._joint.kind} one.")
+        if self._joint.kind not in WITH_AXIS:
+            raise ValueError(f"{what} needs a revolute, prismatic or screw joint, got a {self._joint.kind} one.")
 
     def __repr__(self) -> str:
         return f"<{self._joint.kind} joint {self.name!r}>"

@@ -12,8 +12,19 @@ import numpy as np
 from stickslip.scenes.checks import number
 from stickslip.scenes.given import two_numbers
 
-KINDS = ("spherical", "revolute", "prismatic", "fixed", "distance")
-"""Names of the kernel's kinds, in its order; a planar revolute joint is "revolute"."""
+KINDS = (
+    "spherical", "revolute", "prismatic", "fixed", "distance", "spring", "universal", "cylindrical", "screw", "planar",
+    "translational", "gear", "rack", "coupling", "rope", "pulley",
+)  # fmt: skip
+"""Names of the kernel's kinds, in its order; a planar revolute joint is "revolute", a `Spring` is no joint."""
+WITH_AXIS = ("revolute", "prismatic", "screw")
+"""Kinds with a coordinate of their own: an angle, a travel, the angle of the screw."""
+TWO_POINTS = ("distance", "gear", "rope", "pulley")
+"""Kinds with a point on each body."""
+IN_SPACE = ("universal", "cylindrical", "screw", "planar")
+"""Kinds that the plane has not."""
+TIES = ("distance", "translational", "coupling", "rope", "pulley")
+"""Kinds whose bodies touch one another as others do, unless `collide=False`."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +80,9 @@ class Joint:
     Attributes
     ----------
     kind : one of `KINDS`.
-    at_a, at_b : joint points [m], world coordinates at the start; equal except for a distance joint.
+    at_a, at_b : joint points [m], world coordinates at the start; equal but for the kinds `TWO_POINTS`.
     axis : direction of the z axis of the joint frame, world coordinates at the start.
-    length : of a distance joint [m].
+    length : of a distance joint, a rope, and the rope of a pulley [m].
     limits : least and largest angle [rad] or travel [m], measured from the start.
     motor : what drives it, an effort of 0 for none.
     friction : effort of dry friction [N m or N].
@@ -79,6 +90,12 @@ class Joint:
     armature : inertia of a rotor that turns with the joint [kg m^2 or kg].
     torque : effort that acts all the time [N m or N].
     name : by which a `Simulator` finds it.
+    across : direction of the x axis of the joint frame, where it matters: the second axis of a universal joint, the
+        line of centres of a gear, the direction of a rack.
+    law : lead [m] of a screw; radii [m] of a gear, negative for a ring, and their ratio; radius [m] of a pinion, with
+        the sign of its turn; ratio of a coupling or a pulley.
+    over : points of the world [m]: those that the rope of a pulley runs over; where a pinion meets its rack first.
+    couples : the names of the two joints of a coupling.
     """
 
     kind: str
@@ -95,6 +112,10 @@ class Joint:
     armature: float = 0.0
     torque: float = 0.0
     name: str = ""
+    across: np.ndarray | None = None
+    law: tuple[float, ...] = ()
+    over: tuple[np.ndarray, ...] = ()
+    couples: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -215,7 +215,10 @@ LINK = np.dtype(
         ("frame_a", float, (7,)),  # joint frame in body a; its z axis is the joint's axis
         ("frame_b", float, (7,)),
         ("numbers", float, (12,)),  # length, lower, upper, ...: see `stickslip.scenes.islands.joint_rows`
-        ("turns", float),  # angle of a revolute joint in the last step, to count turns
+        ("turns", float),  # angle of a joint in the last step, to count turns
+        ("turns_b", float),  # the second angle of a gear or a coupling
+        ("law", float, (3,)),  # lead, radii or ratio: see `stickslip.scenes.islands.gear_rows`
+        ("place", float, (14,)),  # points or frames of the world, for each body
         ("extent", float),  # how far its bodies extend from their centres of mass [m], the joint's point among them
         ("error", float),  # largest position error g at a midpoint so far [m], turns times extent
         ("limit", float),  # of the error: beyond, the joint has come apart
@@ -228,7 +231,7 @@ LINK = np.dtype(
 ROW = np.dtype(
     [
         ("used", np.bool_),  # takes part in this step
-        ("direction", float, (9,)),  # linear, angular on a, angular on b
+        ("direction", float, (12,)),  # linear, angular on a, angular on b, and what is linear on b alone
         ("target", float),  # velocity asked for
         ("asked", float),  # its size at the beginning of the step, before it is linearised about velocities found
         ("grain", float),  # what the rounding of positions, g / dt, leaves of a velocity asked for
@@ -281,7 +284,7 @@ class Options(NamedTuple):
     edges: int  # of the pyramid that stands for the friction cone in space; 0: the circular cone
     go_on: bool  # carry on with a step that is not solved
     sink: float  # of a body's radius: contacts deeper than that are pushed apart; 0: none are
-    law: int = 0  # of impacts: Newton's, Stronge's (1) or Poisson's (2), the last two one after the other, `blows`
+    law: int = 0  # of impacts: Newton's; one after the other Stronge's (1), Poisson's (2, 3) or Walton's (4), `blows`
     blows: np.ndarray | None = None  # an empty array where `law` is not Newton's: code of `blows` is made for it alone
     resisting: np.ndarray | None = (
         None  # an empty array where contacts resist rolling or spinning; None: no code for it

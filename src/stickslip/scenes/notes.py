@@ -10,9 +10,9 @@ import numpy as np
 from stickslip.codes import MAX_PENETRATION, PAOLI
 from stickslip.jit import entry, kernel
 from stickslip.scenes.blows import tangential_size
-from stickslip.scenes.islands.joint_rows import ARMATURE, PRISMATIC, SPRING
 from stickslip.scenes.islands.problem import approach, contact_velocity, world_impulse
 from stickslip.scenes.islands.rolling import resists, turn_in_world, turn_work
+from stickslip.scenes.islands.row_kinds import ARMATURE, PRISMATIC, SPRING
 from stickslip.scenes.islands.slips import gap_beyond
 from stickslip.scenes.layout import MOVING, Active, Bodies, Book, Contacts, Geoms, Options
 from stickslip.scenes.parts import ACTIVE, CREEP, CREEP_SPEED, LAST_SPEED, POINTS, Diary, Records

@@ -62,6 +62,15 @@ def size_names(shape: Shape | None) -> tuple[str, ...]:
     return (*named, *((SCALE,) if whole else ()))
 
 
+def size_of(shape: Shape, name: str) -> float:
+    """A size of a shape by its name; 1 for `scale`, a factor."""
+    if name == SCALE:
+        return 1.0
+    field, _, axis = name.partition("_")
+    value = getattr(shape, field)
+    return float(value["xyz".index(axis)] if field in _BY_AXIS else value)
+
+
 def resized(shape: Shape, sizes: Mapping[str, float]) -> Shape:
     """The shape with other sizes; `scale` is a factor on all of its lengths, and acts first."""
     found = _scaled(shape, sizes[SCALE]) if SCALE in sizes else shape

@@ -37,18 +37,11 @@ from stickslip.scenes.fusing import carry_members, note_before
 from stickslip.scenes.islands.expected import expect
 from stickslip.scenes.islands.free_bodies import MATRIX_CONTACTS, solve_free_bodies
 from stickslip.scenes.islands.island import GRAINS, SHARPER, end_velocities, island_scale, judge_island, solve_island
-from stickslip.scenes.islands.joint_rows import (
-    ARMATURE,
-    PASSIVE,
-    SPRING,
-    add_pull,
-    came_apart,
-    joint_rows,
-    row_velocity,
-)
+from stickslip.scenes.islands.joint_rows import PASSIVE, add_pull, came_apart, joint_rows, row_velocity
 from stickslip.scenes.islands.problem import activate, islands, last_impulse
 from stickslip.scenes.islands.renewal import ROUNDS, renew
 from stickslip.scenes.islands.rolling import LOOK, any_resists, enough, most_sweeps, sweep
+from stickslip.scenes.islands.row_kinds import ARMATURE, SPRING
 from stickslip.scenes.islands.taut import stiffen, taut_work
 from stickslip.scenes.islands.trees import solve_joined, will_come_apart
 from stickslip.scenes.layout import ROWS_PER_JOINT, Active, Bodies, Contacts, Options
@@ -256,7 +249,7 @@ def joint_work(joints: Any, bodies: Bodies, rows: np.ndarray, count: int) -> tup
 
     What goes into rotors is not work: it is energy of theirs.
     """
-    work, gained, pull = 0.0, 0.0, np.zeros(9)
+    work, gained, pull = 0.0, 0.0, np.zeros(12)
     for m in range(count):
         s = rows[m]
         j = s // ROWS_PER_JOINT
@@ -275,8 +268,9 @@ def joint_work(joints: Any, bodies: Bodies, rows: np.ndarray, count: int) -> tup
             for k in range(3):
                 total += pull[k] * ((p[k] + q[k]) - (v[k] + w[k]))
                 total += pull[6 + k] * (p[3 + k] + q[3 + k]) - pull[3 + k] * (v[3 + k] + w[3 + k])
+                total += pull[9 + k] * (p[k] + q[k])
             gained += 0.5 * total
-            for k in range(9):
+            for k in range(12):
                 pull[k] = 0.0
     return work, gained
 

@@ -12,7 +12,7 @@ from stickslip.laws.friction import FrictionLaw
 from stickslip.scenes import layout
 from stickslip.scenes.bodies import Body, Material
 from stickslip.scenes.fusing import Fusion, body_radius
-from stickslip.scenes.islands.joint_rows import DAMPING, LENGTH, NUMBERS, SPRING, STIFFNESS
+from stickslip.scenes.islands.row_kinds import DAMPING, LENGTH, NUMBERS, SPRING, STIFFNESS
 from stickslip.scenes.joints import KINDS as JOINT_KINDS
 from stickslip.scenes.joints import Joint
 from stickslip.scenes.parts import BOOK_IN_ALL
@@ -282,15 +282,50 @@ def _in_body(body: Body, point: np.ndarray) -> np.ndarray:
 
 
 def _joint_frame(scene: Scene, joint: Joint) -> np.ndarray:
-    """Orientation of the joint frame at the start: z along the axis; in the plane x (prismatic) lies in it."""
-    turn = turn_from_z(joint.axis)
+    """Orientation of the joint frame at the start: z along the axis, x across it where that matters."""
+    turn, across = turn_from_z(joint.axis), joint.across
     if scene.dim == 2 and joint.kind == "prismatic":
         across = np.array([-joint.axis[1], joint.axis[0], 0.0])
+    if across is not None:
         x = rotation_matrix(turn) @ np.array([1.0, 0.0, 0.0])
         y = rotation_matrix(turn) @ np.array([0.0, 1.0, 0.0])
         angle = math.atan2(float(across @ y), float(across @ x))
         turn = quaternion_product(turn, np.array([math.cos(0.5 * angle), 0.0, 0.0, math.sin(0.5 * angle)]))
     return turn
+
+
+def _coupled(scene: Scene, joint: Joint, side: int) -> tuple[Joint, float]:
+    """A joint of a coupling, and 1 where its second body is the one that is coupled, -1 where it is the first."""
+    found = next(other for other in scene.joints if other.name == joint.couples[side])
+    return found, 1.0 if found.b == (joint.a, joint.b)[side] else -1.0
+
+
+def _joint_place(scene: Scene, joint: Joint, side: int) -> np.ndarray:
+    """Pose (7,) of the frame of a joint in body a (side 0) or b, in the world at the start."""
+    if joint.kind == "coupling":
+        own, _ = _coupled(scene, joint, side)
+        return np.array([*own.at_b, *_joint_frame(scene, own)])
+    return np.array([*(joint.at_a, joint.at_b)[side], *_joint_frame(scene, joint)])
+
+
+def _law_of(scene: Scene, joint: Joint) -> list[float]:
+    """Numbers of a joint in the order of `stickslip.scenes.islands.gear_rows`."""
+    if joint.kind == "coupling":
+        sides = (_coupled(scene, joint, side) for side in (0, 1))
+        return [joint.law[0], *(sign * (2.0 if own.kind == "prismatic" else 1.0) for own, sign in sides)]
+    if joint.kind == "screw":
+        return [joint.law[0] / (2.0 * math.pi), 0.0, 0.0]
+    return [*joint.law, *([0.0] * (3 - len(joint.law)))]
+
+
+def _world_places(scene: Scene, joint: Joint) -> np.ndarray:
+    """Frames of the world that a coupling counts from, or the points that the rope of a pulley runs over, (14,)."""
+    if joint.kind == "coupling":
+        return np.concatenate([_joint_place(scene, joint, side) for side in (0, 1)])
+    found = np.zeros(14)
+    if joint.kind == "pulley":
+        found[:3], found[7:10] = joint.over
+    return found
 
 
 def joint_table(scene: Scene, implicit: bool, fused: Fusion | None = None) -> layout.Joints | None:
@@ -307,12 +342,11 @@ def joint_table(scene: Scene, implicit: bool, fused: Fusion | None = None) -> la
     frames = np.zeros((2, n, 7))
     data = np.zeros((n, NUMBERS))
     for k, joint in enumerate(joints):
-        turn = _joint_frame(scene, joint)
-        for side, (number, point) in enumerate(((joint.a, joint.at_a), (joint.b, joint.at_b))):
-            body = scene.bodies[number]
+        for side, number in enumerate((joint.a, joint.b)):
+            place, body = _joint_place(scene, joint, side), scene.bodies[number]
             back = body.orientation * np.array([1.0, -1.0, -1.0, -1.0])
-            frames[side, k, :3] = _in_body(body, point)
-            frames[side, k, 3:] = quaternion_product(back, turn)
+            frames[side, k, :3] = _in_body(body, place[:3])
+            frames[side, k, 3:] = quaternion_product(back, place[3:])
         data[k] = joint_numbers(joint)
     frames[:, :, 3] += np.all(frames[:, :, 3:] == 0.0, axis=2)  # springs have points, and no axes
     for k, spring in enumerate(springs, len(joints)):
@@ -336,6 +370,8 @@ def joint_table(scene: Scene, implicit: bool, fused: Fusion | None = None) -> la
         numbers=data,
         extent=extents,
         limit=np.inf,
+        law=np.array([*(_law_of(scene, joint) for joint in joints), *([0.0] * 3 for _ in springs)]),
+        place=np.array([*(_world_places(scene, joint) for joint in joints), *(np.zeros(14) for _ in springs)]),
     )
     return layout.Joints(link, layout.records(layout.ROW, n * layout.ROWS_PER_JOINT))
 

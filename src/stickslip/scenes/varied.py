@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from stickslip.checks import unknown_name
-from stickslip.scenes.bodies import Body, Material
+from stickslip.scenes.bodies import COORDINATES, VELOCITIES, Body, Material
 from stickslip.scenes.checks import number
 from stickslip.scenes.given import material_of
-from stickslip.scenes.joints import Force, Joint
-from stickslip.scenes.resized import size_names, with_sizes
+from stickslip.scenes.joints import WITH_AXIS, Force, Joint
+from stickslip.scenes.resized import size_names, size_of, with_sizes
 from stickslip.scenes.scene import Scene
 
 _SURFACE = ("friction", "restitution", "restitution_tangential", "friction_impact", "patch", "rolling")
@@ -56,7 +56,7 @@ def _named(bodies: Iterable[Body], words: Any) -> list[str]:
 
 def _joint_words(joint: Joint) -> tuple[str, ...]:
     """Words for the quantities of a joint that may vary."""
-    if joint.kind not in ("revolute", "prismatic"):
+    if joint.kind not in WITH_AXIS:
         return ()
     return (*_OF_JOINTS, *(("speed",) if joint.motor.effort > 0.0 else ()))
 
@@ -186,3 +186,53 @@ def _loaded(forces: list[Force], body: Body, loads: Words) -> Iterable[Force]:
         if any(called):
             yield Force(body.number, *called)
     yield Force(body.number, push[: body.dim], twist[2 if body.dim == 2 else 0 :])
+
+
+def value_in(scene: Scene, name: str) -> float:
+    """The value of a quantity in a scene; ValueError where it has none that is one number."""
+    label, _, word = name.rpartition(".")
+    if not label and word in _SURFACE:
+        values = {_surface_value(body, word) for body in scene.bodies[1:]}
+        if len(values) != 1:
+            raise ValueError(f"{name} must be one number of all bodies, got {len(values)}; name one body, BODY.{word}.")
+        return values.pop()
+    if name in scene.parameter_names:
+        return float(scene.gravity["xyz".index(name[-1])])
+    body = next((body for body in scene.bodies[1:] if body.name == label), None)
+    if body is None:
+        raise ValueError(f"{name} must be a quantity of a body, a surface or gravity; joints have no derivatives here.")
+    if word in _SURFACE:
+        return _surface_value(body, word)
+    if word in _MASSES:
+        assert body.shape is not None or word == "mass"
+        return body.mass if word == "mass" else body.mass / body.shape.mass_properties(body.dim).volume  # type: ignore[union-attr]
+    if word in size_names(body.shape):
+        assert body.shape is not None
+        return size_of(body.shape, word)
+    if word in _LOADS[body.dim]:
+        kind, _, axis = word.partition("_")
+        given = [getattr(force, kind) for force in scene.forces if force.body == body.number]
+        place = 0 if (kind, body.dim) == ("torque", 2) else "xyz".index(axis)
+        return float(sum(value[place] for value in given if isinstance(value, np.ndarray)))
+    start = dict(zip(COORDINATES[body.dim], _place(body), strict=True))
+    start |= dict(zip(VELOCITIES[body.dim], _speed(body), strict=True))
+    return float(start[word])
+
+
+def _surface_value(body: Body, word: str) -> float:
+    value = getattr(body.material, word)
+    if not isinstance(value, int | float):
+        raise ValueError(f"{body.name}.{word} must be a number to have neighbours, got {value!r}.")
+    return float(value)
+
+
+def _place(body: Body) -> list[float]:
+    if body.dim == 2:
+        return [*body.position[:2].tolist(), body.angle]
+    return [*body.position.tolist(), *body.orientation.tolist()]
+
+
+def _speed(body: Body) -> list[float]:
+    if body.dim == 2:
+        return [*body.velocity[:2].tolist(), float(body.angular_velocity[2])]
+    return [*body.velocity.tolist(), *body.angular_velocity.tolist()]

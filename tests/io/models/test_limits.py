@@ -8,6 +8,7 @@ import pytest
 
 from stickslip.cli import main
 from stickslip.io.models.file import model_from_text, read_model
+from stickslip.io.models.imports import imported
 from stickslip.io.models.toml_text import LARGEST_FILE, key_lines, parse_toml
 from stickslip.io.models.xml_text import parse_xml
 from stickslip.io.printable import printable
@@ -91,6 +92,75 @@ def test_robot_files_are_read_within_a_second():
         except ValueError as error:
             assert "\n" not in str(error)
         assert time.process_time() - begin < SECOND
+
+
+BOX = '<geom type="box" size="1 1 1"/>'
+
+
+def mjcf(inside, behind=""):
+    return f"<mujoco><worldbody>{inside}</worldbody>{behind}</mujoco>"
+
+
+def sdf(inside):
+    return f'<sdf version="1.9"><model name="m">{inside}</model></sdf>'
+
+
+FREE = f'<body name="a"><freejoint/>{BOX}</body>'
+CONNECT, CLASSED = '<connect body1="a" anchor="0 0 0"/>', '<geom class="c59" size="1"/>'
+ROBOTS = {
+    "shapes of a body": (mjcf(f"<body>{BOX * 2001}</body>"), "2000 of a kind"),
+    "joints that close loops": (
+        mjcf(FREE, f"<equality>{CONNECT * 2001}</equality>"),
+        "2000 of a kind",
+    ),
+    "tags": (mjcf(FREE + "<b/>" * 12_000), "12000 tags"),
+    "attributes of classes": (
+        "<mujoco><default>"
+        + "".join(f"<default class='c{i}'><geom a{i}='1' b{i}='1'/>" for i in range(60))
+        + "</default>" * 60
+        + f"</default><worldbody><body>{CLASSED * 300}</body></worldbody></mujoco>",
+        "100 attributes",
+    ),
+    "pairs that pass": (mjcf(f"<body>{'<joint/>' * 300}{BOX}</body>"), "20000 pairs"),
+    "shapes in one place": (mjcf(f"<body><freejoint/>{BOX * 10}</body>" * 60), None),
+    "links that do not touch one another": (
+        sdf("<self_collide>0</self_collide>" + "".join(f'<link name="l{i}"/>' for i in range(6000))),
+        "at most 1000 links",
+    ),
+    "poses of one another": (
+        sdf(
+            "".join(f'<link name="l{i}"><pose relative_to="l{i + 1}">0 0 1 0 0 0</pose></link>' for i in range(150))
+            + '<link name="l150"/>'
+        ),
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ROBOTS)
+def test_robots_are_imported_or_refused_within_a_second(case):
+    """What took 2 s to minutes within the size of a file: many parts, their pairs, chains of classes and poses."""
+    text, rule = ROBOTS[case]
+    begin = time.process_time()
+    if rule is None:
+        assert imported(parse_xml(text.encode(), "any.xml")).text
+    else:
+        with pytest.raises(ValueError, match=rule) as error:
+            imported(parse_xml(text.encode(), "any.xml"))
+        assert "\n" not in str(error.value)
+    assert time.process_time() - begin < SECOND
+
+
+def test_formulas_of_a_scene_are_short_together():
+    motion = "+".join(f"erf({k}*t)*sin({k}*t)" for k in range(1, 15))
+    bodies = "".join(
+        f'[[bodies]]\nname = "b{i}"\ntype = "driven"\nmotion = ["{motion}", "0"]\n'
+        'shape = {type = "circle", radius = 1}\n'
+        for i in range(130)
+    )
+    text = f'stickslip = 1\nkind = "scene"\nname = "s"\ndim = 2\n[run]\ndt = 1e-3\nt_end = 1.0\n{bodies}'
+    with pytest.raises(ValueError, match="formulas of a scene may have 30000 characters together, got"):
+        model_from_text(text, "any.toml")
 
 
 # -- what reaches a terminal -------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stickslip as ss
+from tests.thinned import examples, thinned
 
 
 def plane(normal, level):
@@ -43,7 +44,8 @@ def random_system(seed, contacts, law):
     return system, np.zeros(f), generator.normal(size=f)
 
 
-@settings(max_examples=15, deadline=None)
+@thinned
+@settings(max_examples=examples(15, 100), deadline=None)
 @given(seed=st.integers(0, 10**6), contacts=st.integers(1, 4), law=st.sampled_from(["coulomb", "two", "stribeck"]))
 def test_the_discrete_energy_never_grows(seed, contacts, law):
     laws = {"coulomb": None, "two": ss.TwoCoefficient(0.6, 0.3), "stribeck": ss.Stribeck(0.6, 0.3, 0.5)}

@@ -17,6 +17,7 @@ from stickslip.engine import Block, Memory
 from stickslip.mechanisms.engines import DONE, Compiled, Reference
 from stickslip.trajectory import SLIP_MINUS, SLIP_PLUS, STICK
 from tests.elsewhere import EVERYWHERE, HOME, SLOWLY
+from tests.thinned import examples, thinned
 
 # m = k = N = 1, belt 0.2 m/s, mu_s = 1, mu_k = 0.6: the formulas of `block_on_belt`
 D = 0.4
@@ -241,7 +242,8 @@ def test_friction_that_falls_with_speed_feeds_the_slip(place):
     assert errors[1] < 5e-3 and 0.85 < math.log2(errors[0] / errors[1]) < 1.15
 
 
-@settings(max_examples=40, deadline=None)
+@thinned
+@settings(max_examples=examples(40, 200), deadline=None)
 @given(
     fall=st.floats(0.0, 2.0),
     kinetic=st.floats(0.0, 1.0),

@@ -5,7 +5,9 @@
 negative for bodies that overlap, by the least translation that parts them.
 """
 
+import itertools
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stickslip as ss
+from stickslip.scenes.collision.narrow_phase import far_above
 from stickslip.scenes.shapes import quaternion_product, rotation_matrix
 from tests.scenes.collision.test_collision import contact_points, deepest, round_hull, turn
 
@@ -264,3 +267,26 @@ def test_crossed_bars_are_refused_with_their_depth_or_moved_apart():
         scene.simulate(dt=1e-3, t_end=0.002)
     run = scene.simulate(dt=1e-3, t_end=0.002, overlap="resolve")
     assert run.q[0, 4] - run.q[0, 1] - 0.5 * math.sin(1.4) == pytest.approx(0.02, abs=1e-6)
+
+
+def test_what_is_far_above_a_half_space_has_no_corner_near_it():
+    """Boxes that are left out by their spheres are beyond the widest margin; those near it are not left out."""
+    rng, skipped = np.random.default_rng(3), 0
+    for far in (0.0, 1e6):
+        for _ in range(100):
+            turns = rng.normal(size=(2, 4))
+            turns /= np.linalg.norm(turns, axis=1)[:, None]
+            normal, half = rotation_matrix(turns[1])[:, 2], rng.uniform(0.1, 1.0, 3)
+            ground, margin = far * rng.normal(size=3), rng.uniform(0.0, 0.1)
+            centre = ground + rng.uniform(0.0, 2.0) * normal
+            geoms = SimpleNamespace(
+                world=np.column_stack([[centre, ground], turns]), bound=np.array([np.linalg.norm(half), np.inf])
+            )
+            signs = np.array(list(itertools.product((-1, 1), repeat=3)))
+            least = ((signs * half) @ rotation_matrix(turns[0]).T @ normal).min() + (centre - ground) @ normal
+            if far_above(geoms, 0, 1, margin):
+                skipped += 1
+                assert least > 1.25 * margin
+            else:
+                assert least < 1.25 * margin + np.linalg.norm(half) - half.min() + 1e-6
+    assert 50 < skipped < 150

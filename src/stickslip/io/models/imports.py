@@ -17,7 +17,7 @@ from stickslip.io.models.xml_text import Element, gathered, read_xml
 from stickslip.request import require_one_of
 
 _READERS = {"mujoco": robot_from_mjcf, "robot": robot_from_urdf, "sdf": robot_from_sdf}
-_MOST_LOOKED_AT = 200  # bodies whose overlaps are looked for: some seconds where all overlap
+_MOST_LOOKED_AT, _MOST_PIECES = 200, 8_000  # bodies, and pairs of their pieces, whose overlaps are looked for: 0.5 s
 _SHALLOW = 1e-6  # overlap at the start that scenes accept [m]
 
 
@@ -100,17 +100,21 @@ def _model(text: str, file: str) -> Any:
 
 def _let_pass(content: dict[str, Any], notes: list[str], file: str) -> None:
     """Let bodies of the robot that overlap at the start pass through one another."""
-    from stickslip.scenes.collision.overlaps import overlaps
+    from stickslip.scenes.collision.overlaps import TooMany, overlaps
 
-    if len(content["bodies"]) > _MOST_LOOKED_AT:
+    try:
+        if len(content["bodies"]) > _MOST_LOOKED_AT:
+            raise TooMany
+        scene = _model(toml_text(content, {}), file).scenario.scene
+        found = overlaps(scene, most=_MOST_PIECES)
+    except TooMany:
         notes.append(
-            f"more than {_MOST_LOOKED_AT} bodies: overlaps at the start were not looked for; --self-collision none "
-            "lets all links of a robot pass"
+            f"more than {_MOST_LOOKED_AT} bodies, or {_MOST_PIECES} pairs of shapes near one another: overlaps at the "
+            "start were not looked for; --self-collision none lets all links of a robot pass"
         )
         return
-    scene = _model(toml_text(content, {}), file).scenario.scene
     still = {body.name for body in scene.bodies if body.kind == "static"}
-    pairs = [x for x in overlaps(scene) if x.depth > _SHALLOW and x.first not in still and x.second not in still]
+    pairs = [x for x in found if x.depth > _SHALLOW and x.first not in still and x.second not in still]
     if pairs:
         content.setdefault("ignore", []).extend([pair.first, pair.second] for pair in pairs)
         named = ", ".join(f"{pair.first!r} and {pair.second!r}" for pair in pairs[:6])

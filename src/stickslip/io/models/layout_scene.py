@@ -141,6 +141,8 @@ _MOTOR = Table(
     },
     "a motor that leads to a target",
 )
+_COLLIDES = Key(Flag(), "whether the two bodies still collide", default=True)
+_AXIS = Key(POINT, "direction of the axis", required=True)
 _DRIVE = {
     "limits": Key(ListOf(Number(infinite=True), 2, 2), "least and largest angle [rad] or travel [m] from the start"),
     "motor": Key(
@@ -153,6 +155,13 @@ _DRIVE = {
     "collide": _COLLIDE,
 }
 _AT = Key(POINT, "joint point at the start [m]", required=True)
+_ROPE = {
+    **_JOINED,
+    "at_a": Key(POINT, "end on a [m]", required=True),
+    "at_b": Key(POINT, "end on b [m]", required=True),
+    "length": Key(POSITIVE, "of the rope [m]; what it spans at the start if not given"),
+    "collide": _COLLIDES,
+}
 JOINTS = Tagged(
     "type",
     {
@@ -169,7 +178,61 @@ JOINTS = Tagged(
                 **_JOINED,
                 "at_a": Key(POINT, "end on a [m]", required=True),
                 "at_b": Key(POINT, "end on b [m]", required=True),
-                "collide": Key(Flag(), "whether the two bodies still collide", default=True),
+                "collide": _COLLIDES,
+            }
+        ),
+        "universal": Table(
+            {
+                **_JOINED,
+                "at": _AT,
+                "axis_a": Key(POINT, "of the pin that is fixed in a", required=True),
+                "axis_b": Key(POINT, "of the pin that is fixed in b, at a right angle", required=True),
+                "collide": _COLLIDE,
+            }
+        ),
+        "cylindrical": Table({**_JOINED, "at": _AT, "axis": _AXIS, "collide": _COLLIDE}),
+        "screw": Table(
+            {**_JOINED, "at": _AT, "axis": _AXIS, "lead": Key(NUMBER, "travel per turn [m]", required=True), **_DRIVE}
+        ),
+        "planar": Table(
+            {**_JOINED, "at": _AT, "normal": Key(POINT, "of the plane", required=True), "collide": _COLLIDE}
+        ),
+        "translational": Table({**_JOINED, "collide": _COLLIDES}),
+        "gear": Table(
+            {
+                **_JOINED,
+                "at_a": Key(POINT, "centre of a's wheel [m]", required=True),
+                "at_b": Key(POINT, "centre of b's wheel [m]", required=True),
+                "axis": Key(POINT, "of both wheels, in space"),
+                "ratio": Key(NUMBER, "radius of b over that of a; negative in a ring", required=True),
+                "collide": _COLLIDE,
+            }
+        ),
+        "rack": Table(
+            {
+                **_JOINED,
+                "at": Key(POINT, "centre of the pinion, b [m]", required=True),
+                "along": Key(POINT, "direction of the rack, a", required=True),
+                "mesh": Key(POINT, "where the pinion meets the rack at the start [m]", required=True),
+                "collide": _COLLIDE,
+            }
+        ),
+        "coupling": Table(
+            {
+                "first": Key(Text(), "name of a joint", required=True),
+                "second": Key(Text(), "name of a joint", required=True),
+                "ratio": Key(NUMBER, "coordinate of the first over that of the second", required=True),
+                "name": _JOINED["name"],
+                "collide": _COLLIDES,
+            }
+        ),
+        "rope": Table(_ROPE),
+        "pulley": Table(
+            {
+                **_ROPE,
+                "over_a": Key(POINT, "where the rope from a runs over [m]", required=True),
+                "over_b": Key(POINT, "where the rope from b runs over [m]", required=True),
+                "ratio": Key(NUMBER, "pull at b over pull at a", default=1.0),
             }
         ),
     },
@@ -200,7 +263,7 @@ _SCENE_RUN = Table(
         "theta": Key(UNIT_INTERVAL, "theta of moreau-jean"),
         "rule": Key(Text(choices=("predictive", "gs05")), "when a contact is active"),
         "cone": Key(Either((Number(least=3, whole=True), Text(choices=("circular",)))), "edges of friction pyramids"),
-        "law": Key(Text(choices=("newton", "stronge", "poisson-integrated")), "impact law"),
+        "law": Key(Text(choices=("newton", "stronge", "poisson", "poisson-integrated", "walton")), "impact law"),
         "tol": Key(POSITIVE, "residual of the contact laws"),
         "every": Key(Number(least=1, whole=True), "record every N-th step"),
         "threads": Key(Number(least=1, whole=True), "threads that share the islands"),

@@ -73,6 +73,7 @@ _SOFT = {
     "solmix": "contacts and limits are hard here",
 }
 _DEPTH = 8  # of files that include others
+MOST_ATTRIBUTES = 100  # of a tag, with those of its classes
 
 
 class _Reader:
@@ -132,6 +133,8 @@ class _Reader:
         if name not in self.defaults:
             raise element.error(f"the class {name!r} is not defined")
         values = {**self.defaults[name].get(element.tag, {}), **element.attributes}
+        if len(values) > MOST_ATTRIBUTES:
+            raise element.error(f"a tag and its classes may have {MOST_ATTRIBUTES} attributes, got {len(values)}")
         element.used |= set(element.attributes)
         element.read = True
         found = Element(element.tag, values, element.line, element.file, element.children, read=True)

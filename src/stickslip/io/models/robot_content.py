@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
     from stickslip.io.models.robot import Robot
 
 
+MOST_PASSING = 20_000  # pairs that pass through one another: a model file has no room for more
+
+
 class Writer:
     """Bodies, joints and pairs of the model file of a robot."""
 
@@ -26,6 +31,7 @@ class Writer:
         self.owner: dict[str, Link] = {}
         self.surfaces: dict[str, list[Surface]] = {}
         self.ghosts: list[str] = []
+        self.summaries: dict[str, Surface] = {}
         self.label: dict[str, str] = {}  # the body of a link, "world" where it has none
         self.taken = {"world"}
         self.joint_names: set[str] = set()
@@ -204,21 +210,38 @@ class Writer:
     def _pairs(self, jointed: set[frozenset[str]]) -> tuple[list[list[str]], list[dict[str, Any]]]:
         """Pairs that pass through one another, and pairs with laws of their own."""
         robot, names = self.robot, [body["name"] for body in self.bodies]
+        passing = f"more than {MOST_PASSING} pairs of its {len(names)} bodies pass through one another"
+        if len(robot.exclude) > 2 * MOST_PASSING:
+            raise ValueError(passing)
         excluded = {frozenset((self.label.get(a, a), self.label.get(b, b))) for a, b in robot.exclude}
-        ghosts, ignore, pairs, mixed = set(self.ghosts), [], [], 0
+        partners: dict[str, set[str]] = {name: set() for name in names}  # by joints, then by <exclude>
+        out: dict[str, set[str]] = {name: set() for name in names}
+        for found, named in ((jointed, partners), (excluded, out)):
+            for pair in found:
+                for a, b in itertools.permutations(pair, 2):
+                    if a in named:
+                        named[a].add(b)
+        ignore: list[list[str]] = []
+        pairs: list[dict[str, Any]] = []
+        ghosts, mixed = set(self.ghosts), 0
+        touch = functools.cache(_touch)
+        masks = {name: frozenset((x.contype, x.conaffinity) for x in self.surfaces.get(name, ())) for name in names}
         for i, a in enumerate(names):
+            if len(ignore) > MOST_PASSING:
+                raise ValueError(passing)
+            first, loose = self.owner[a], a in ghosts or not robot.contacts
             for b in names[:i]:
-                first, second = self.owner[a], self.owner[b]
-                if (self.still[first] and self.still[second]) or frozenset((a, b)) in jointed:
+                second = self.owner[b]
+                if b in partners[a] or (self.still[first] and self.still[second]):
                     continue
-                if a in ghosts or b in ghosts or frozenset((a, b)) in excluded or not robot.contacts:
+                if loose or b in ghosts or b in out[a]:
                     ignore.append([b, a])
                     continue
-                meets = [x.meets(y) for x in self.surfaces[a] for y in self.surfaces[b]]
-                if not any(meets) or self._neighbours(first, second):
+                some, all_of_them = touch(masks[a], masks[b])
+                if not some or self._neighbours(first, second):
                     ignore.append([b, a])
                     continue
-                mixed += not all(meets)
+                mixed += not all_of_them
                 law = self._law(a, b)
                 if law is not None:
                     pairs.append({"a": b, "b": a, "friction": law})
@@ -245,13 +268,22 @@ class Writer:
         """MuJoCo's friction of two bodies where it is not the geometric mean: the larger one, or that of priority."""
         if not self.robot.larger_friction:
             return None
-        one, other = (_summary(self.surfaces[name]) for name in (a, b))
+        for name in (a, b):
+            if name not in self.summaries:
+                self.summaries[name] = _summary(self.surfaces[name])
+        one, other = self.summaries[a], self.summaries[b]
         if one.priority != other.priority:
             wanted = _felt(max(one, other, key=lambda x: x.priority))
         else:
             sides = max(one.condim, other.condim)
             wanted = max(one.friction or 0.0, other.friction or 0.0) if sides > 1 else 0.0
         return None if _felt(one) == _felt(other) == wanted else wanted
+
+
+def _touch(a: frozenset[tuple[int, int]], b: frozenset[tuple[int, int]]) -> tuple[bool, bool]:
+    """Whether some, and whether all, geometries of two bodies touch, by their masks (contype, conaffinity)."""
+    meets = [bool(x[0] & y[1] or y[0] & x[1]) for x in a for y in b]
+    return any(meets), all(meets)
 
 
 def _summary(surfaces: list[Surface]) -> Surface:

@@ -19,7 +19,7 @@ from stickslip.laws.friction import FrictionLaw
 from stickslip.laws.restitution import RestitutionCurve
 from stickslip.scenario import SceneScenario
 from stickslip.scenes.bodies import Body
-from stickslip.scenes.joints import Joint, Motor
+from stickslip.scenes.joints import IN_SPACE, TIES, TWO_POINTS, WITH_AXIS, Joint, Motor
 from stickslip.scenes.scene import Scene
 from stickslip.scenes.shapes import (
     Box,
@@ -56,11 +56,13 @@ _SHAPES: dict[str, type[Any]] = {
 }
 _MATERIAL = ("friction", "restitution", "restitution_tangential", "friction_impact", "patch", "pressure", "rolling")
 _OF_CLI = ("stepper", "theta", "every")  # options that the command line puts together
+MOST_CHARACTERS = 30_000
 _STATE = ("x", "y", "z", "vx", "vy", "vz")
 
 
 def scenario_from(content: dict[str, Any], place: Place) -> SceneScenario:
     """The scene of a checked file."""
+    _require_short(content, place)
     scene = located(place, lambda: Scene(content["dim"], content["gravity"], content["name"]))
     bodies: dict[str, Body | None] = {"world": None}
     for i, entry in enumerate(content["bodies"]):
@@ -79,6 +81,18 @@ def scenario_from(content: dict[str, Any], place: Place) -> SceneScenario:
     return SceneScenario(
         scene, run["dt"], run["t_end"], content["title"] or content["name"], content["source"] or place.file, options
     )
+
+
+def _require_short(content: dict[str, Any], place: Place) -> None:
+    """Formulas of motions and forces are short enough to be read within a second."""
+    length = 0
+    for part, keys in (("bodies", ("motion", "spin")), ("forces", ("force", "torque"))):
+        for entry in content[part]:
+            given = [entry.get(key) for key in keys]
+            texts = [text for value in given for text in (value if isinstance(value, list) else [value])]
+            length += sum(len(text) for text in texts if isinstance(text, str))
+    if length > MOST_CHARACTERS:
+        raise place.error(f"the formulas of a scene may have {MOST_CHARACTERS} characters together, got {length}")
 
 
 def _body(bodies: Mapping[str, Body | None], name: str, place: Place) -> Body | None:
@@ -154,21 +168,17 @@ def _function(texts: Sequence[str], names: Sequence[str], place: Place) -> Calla
 
 
 def _add_joint(scene: Scene, bodies: Mapping[str, Body | None], entry: dict[str, Any], place: Place) -> None:
-    a, b = _body(bodies, entry["a"], place.at("a")), _moving(bodies, entry["b"], place.at("b"))
     values = {key: value for key, value in entry.items() if key not in ("type", "a", "b") and value is not None}
+    if entry["type"] == "coupling":
+        scene.add_coupling(**values)
+        return
+    a, b = _body(bodies, entry["a"], place.at("a")), _moving(bodies, entry["b"], place.at("b"))
     if isinstance(values.get("motor"), dict):
         try:
             values["motor"] = Motor(**{key: value for key, value in values["motor"].items() if value is not None})
         except ValueError as problem:
             raise place.at("motor").error(str(problem)) from None
-    add = {
-        "revolute": scene.add_revolute,
-        "prismatic": scene.add_prismatic,
-        "fixed": scene.add_fixed,
-        "spherical": scene.add_spherical,
-        "distance": scene.add_distance,
-    }[entry["type"]]
-    add(a, b, **values)  # type: ignore[operator]
+    getattr(scene, f"add_{entry['type']}")(a, b, **values)  # the layout knows the kinds that there are
 
 
 def _add_spring(scene: Scene, bodies: Mapping[str, Body | None], entry: dict[str, Any], place: Place) -> None:
@@ -236,7 +246,7 @@ def content_of(scenario: SceneScenario) -> dict[str, Any]:
         "run": {"dt": float(scenario.dt), "t_end": float(scenario.t_end), **scenario.options},
         "bodies": [_body_of(body) for body in scene.bodies[1:]],
     }
-    jointed = {(min(j.a, j.b), max(j.a, j.b)) for j in scene.joints if j.kind != "distance"}
+    jointed = {(min(j.a, j.b), max(j.a, j.b)) for j in scene.joints if j.kind not in TIES}
     free = [pair for pair in sorted(scene.ignored) if pair not in jointed]
     if free:
         content["ignore"] = [[names[i], names[j]] for i, j in free]
@@ -347,13 +357,13 @@ def _joint_of(joint: Joint, k: int, names: list[str], dim: int, scene: Scene) ->
     if joint.name != f"{joint.kind}{k}":
         found["name"] = joint.name
     collide = (min(joint.a, joint.b), max(joint.a, joint.b)) not in scene.ignored
-    if joint.kind == "distance":
-        # pairs that a distance joint ignores stand in the list `ignore`
-        return {**found, "at_a": _numbers(joint.at_a[:dim]), "at_b": _numbers(joint.at_b[:dim])}
-    found["at"] = _numbers(joint.at_a[:dim])
-    if joint.kind == "prismatic" or (joint.kind == "revolute" and dim == 3):
-        found["axis"] = _numbers(joint.axis[:dim])
-    if joint.kind in ("revolute", "prismatic"):
+    if joint.kind == "coupling":
+        own = {key: value for key, value in found.items() if key not in ("a", "b")}
+        return {**own, "first": joint.couples[0], "second": joint.couples[1], "ratio": float(joint.law[0])}
+    found |= _geometry_of(joint, dim)
+    if joint.kind in TIES:  # pairs that they ignore stand in the list `ignore`
+        return found
+    if joint.kind in WITH_AXIS:
         if joint.limits != (-math.inf, math.inf):
             found["limits"] = list(joint.limits)
         if joint.motor.effort > 0.0:
@@ -363,6 +373,35 @@ def _joint_of(joint: Joint, k: int, names: list[str], dim: int, scene: Scene) ->
                 found[name] = float(getattr(joint, name))
     if collide:
         found["collide"] = True
+    return found
+
+
+def _geometry_of(joint: Joint, dim: int) -> dict[str, Any]:
+    """Points, axes and numbers of a joint as a model file has them."""
+    found: dict[str, Any] = {}
+    if joint.kind == "translational":
+        return found
+    if joint.kind in TWO_POINTS:
+        found |= {"at_a": _numbers(joint.at_a[:dim]), "at_b": _numbers(joint.at_b[:dim])}
+    else:
+        found["at"] = _numbers(joint.at_a[:dim])
+    axis = {"universal": "axis_a", "planar": "normal"}.get(joint.kind, "axis")
+    if joint.kind == "prismatic" or (dim == 3 and joint.kind in ("revolute", "gear", *IN_SPACE)):
+        found[axis] = _numbers(joint.axis[:dim])
+    across = np.zeros(3) if joint.across is None else joint.across
+    if joint.kind == "universal":
+        found["axis_b"] = _numbers(across)
+    if joint.kind == "screw":
+        found["lead"] = float(joint.law[0])
+    if joint.kind == "gear":
+        found["ratio"] = float(joint.law[2])
+    if joint.kind == "rack":
+        found |= {"along": _numbers(across[:dim]), "mesh": _numbers(joint.over[0][:dim])}
+    if joint.kind in ("rope", "pulley"):
+        found["length"] = float(joint.length)
+    if joint.kind == "pulley":
+        found |= {"over_a": _numbers(joint.over[0][:dim]), "over_b": _numbers(joint.over[1][:dim])}
+        found["ratio"] = float(joint.law[0])
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.io.models.robot import ImportOptions, Robot
+from stickslip.io.models.robot import MOST_LINKS, ImportOptions, Robot
 from stickslip.io.models.robot_links import Axis, Link
 from stickslip.io.models.robot_shapes import Geometry, Pose, Surface, box, capsule, cylinder, half_space, sphere, tensor
 from stickslip.io.models.urdf import turn_of
@@ -57,9 +57,12 @@ class _Model:
         self.static = element.content("static", "0") in ("1", "true")
         self.links = {link.text("name"): link for link in element.all("link")}
         self.made: dict[str, Link] = {}
+        self.poses: dict[str, Pose] = {}
         self.joints: dict[str, tuple[Element, str]] = {}
         if element.content("self_collide", "0") in ("0", "false") and element.first("self_collide") is not None:
             names = [*self.links]
+            if len(names) > MOST_LINKS:  # before their pairs fill the memory
+                raise element.error(f"a robot may have at most {MOST_LINKS} links")
             robot.exclude.extend((a, b) for i, a in enumerate(names) for b in names[:i])
         for joint in element.all("joint"):
             parent, child = joint.content("parent"), joint.content("child")
@@ -81,6 +84,11 @@ class _Model:
 
     def _at(self, name: str) -> Pose:
         """The pose of a link in the world, where the file draws it."""
+        if name not in self.poses:
+            self.poses[name] = self._found(name)
+        return self.poses[name]
+
+    def _found(self, name: str) -> Pose:
         element = self.links[name]
         pose = element.first("pose")
         other = pose.attribute("relative_to") or pose.attribute("frame") if pose is not None else ""

@@ -297,14 +297,14 @@ class _Writer:
                 self.comment((*path, key))
                 self.lines.append(f"{_key(key)} = {inline(value)}")
         for key, value in later.items():
-            here = (*path, key)
-            for index, entry in enumerate(value if _is_tables(value) else [value]):
+            here, several = (*path, key), _is_tables(value)
+            for index, entry in enumerate(value if several else [value]):
                 self.lines.append("")
                 if index == 0:
                     self.comment(here)
                 name = ".".join(_key(str(part)) for part in here if isinstance(part, str))
-                self.lines.append(f"[[{name}]]" if _is_tables(value) else f"[{name}]")
-                self.table(entry, (*here, index) if _is_tables(value) else here)
+                self.lines.append(f"[[{name}]]" if several else f"[{name}]")
+                self.table(entry, (*here, index) if several else here)
 
     def comment(self, path: KeyPath) -> None:
         self.lines.extend(f"# {line}" for line in self.comments.get(path, "").splitlines())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import math
 import re
 from dataclasses import dataclass, field
@@ -13,8 +14,8 @@ from stickslip.io.models.toml_text import LARGEST_FILE, ModelError
 from stickslip.io.printable import first_unprintable, printable
 
 _DEEPEST = 200
-_ELEMENT, _COMMENT = re.compile(rb"<[A-Za-z!]"), re.compile(rb"<!--.*?-->", re.DOTALL)
-_SPACES = str.maketrans("\n\r\t", "   ")
+MOST_TAGS, MOST_PARTS = 12_000, 2_000  # with these a file is read within a second
+_PARTS = ("geom", "collision", "joint", "connect", "weld", "exclude", "pair")
 _ELEMENT, _COMMENT = re.compile(rb"<[A-Za-z!]"), re.compile(rb"<!--.*?-->", re.DOTALL)
 _SPACES = str.maketrans("\n\r\t", "   ")
 
@@ -171,14 +172,10 @@ def parse_xml(content: bytes, name: str) -> Element:
         above = content[:declared].count(b"\n")  # empty lines or a comment stand first in some files
         content = content[declared:]
     content = content.rstrip(b" \t\r\n\0\x1a")  # and ends of other editors stand last
-    declared, above = content.find(b"<?xml"), 0
-    if declared > 0 and not _ELEMENT.search(_COMMENT.sub(b"", content[:declared])):
-        above = content[:declared].count(b"\n")  # empty lines or a comment stand first in some files
-        content = content[declared:]
-    content = content.rstrip(b" \t\r\n\0\x1a")  # and ends of other editors stand last
     parser = expat.ParserCreate()
     stack: list[Element] = []
     roots: list[Element] = []
+    counts = collections.Counter[str]()
 
     def begin(tag: str, attributes: dict[str, str]) -> None:
         element = Element(tag, attributes, parser.CurrentLineNumber + above, name)
@@ -187,6 +184,9 @@ def parse_xml(content: bytes, name: str) -> Element:
                 raise element.error(f"{printable(key) or 'its name'} has the control character {found}")
         if len(stack) >= _DEEPEST:
             raise element.error(f"tags may be {_DEEPEST} deep")
+        counts[tag if tag in _PARTS else ""] += 1
+        if counts[tag] > MOST_PARTS or counts.total() > MOST_TAGS:
+            raise element.error(f"a file may have {MOST_TAGS} tags, and {MOST_PARTS} of a kind of shapes and joints")
         (stack[-1].children if stack else roots).append(element)
         stack.append(element)
 
@@ -202,8 +202,6 @@ def parse_xml(content: bytes, name: str) -> Element:
         stack[-1].words += text
 
     parser.StartElementHandler = begin
-    parser.CharacterDataHandler = inside
-    parser.buffer_text = True
     parser.CharacterDataHandler = inside
     parser.buffer_text = True
     parser.EndElementHandler = lambda tag: stack.pop()

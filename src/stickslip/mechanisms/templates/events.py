@@ -180,7 +180,8 @@ def reach_of(dt, new, gamma_N_A, gamma_N_E, held, kept):
 @dev
 def kept_reach(reach):
     """The length that a contact keeps, whatever it carries, from its reach."""
-    return reach if reach < ANYWHERE * LEAST_KEPT else reach * (1.0 / ANYWHERE)
+    # a factor is chosen, not a product: that of a small reach would be subnormal, which takes a processor long
+    return reach * (1.0 if reach < ANYWHERE * LEAST_KEPT else 1.0 / ANYWHERE)
 
 
 @dev

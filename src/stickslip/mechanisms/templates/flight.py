@@ -15,6 +15,8 @@ from stickslip.mechanisms.templates.watch import note_extremes, passes, section_
 
 TOGETHER = 32 if STAYS else 128
 """Steps after which the members of a warp wait for one another: one that is ahead would meet its contacts alone."""
+ALONE = 128
+"""Steps in one go on the CPU, where nobody waits."""
 
 
 @dev

@@ -19,7 +19,7 @@ from stickslip.codes import (
     MAX_PENETRATION,
     MAX_RESIDUAL,
 )
-from stickslip.jit.marks import dev, float64, int64, local_array
+from stickslip.jit.marks import contained, dev, float64, int64, local_array
 from stickslip.laws.scalar import NEWTON as NEWTONS_LAW
 from stickslip.mechanisms.templates.contacts import gauss_seidel, local_problem
 from stickslip.mechanisms.templates.events import book_work, close_step
@@ -201,7 +201,7 @@ def keeps_contact(k, one, gaps, t_M):
     return within(one.directions, one.laws, contacts, step.u_E, one.tally[MAX_RESIDUAL]) and contacts.Lambda[0, 0] > 0.0
 
 
-@dev
+@contained
 def stay(k, m, first_step, most):
     """Do up to `most` steps in place, as long as contact k alone takes part, is solved and carries load; how many."""
     one = march_of_one(k, m)

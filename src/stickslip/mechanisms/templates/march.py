@@ -18,10 +18,10 @@ from stickslip.codes import (
     STEPS,
     WORK_BEFORE,
 )
-from stickslip.jit.marks import entry, float64, int64, part
+from stickslip.jit.marks import entry, float64, int64, on_card, part
 from stickslip.lcp.linear import ldl_factor
 from stickslip.mechanisms.templates.events import book_contacts, label_contacts, may_strike, record, release
-from stickslip.mechanisms.templates.flight import TOGETHER, fly
+from stickslip.mechanisms.templates.flight import ALONE, TOGETHER, fly
 from stickslip.mechanisms.templates.held import hold_end, hold_motion, note_held, remember_start, take_rows
 from stickslip.mechanisms.templates.impact_laws import take_coefficients
 from stickslip.mechanisms.templates.lasting import NONE_LASTS, lasting_contact, stay
@@ -90,13 +90,14 @@ def march(run, kept, records, n_steps, every):
     status = begin_march(m, first)
     if status != DONE:
         return status, int64(0), int64(0), int64(0)
+    together = TOGETHER if on_card() else ALONE
     step = first
     while step <= last and status == DONE:
         if SCHEME != PAOLI and step >= sizes_until:
             place_midpoint(m)
             take_sizes(m.step.q_C, m.run.t0 + (step + 0.5) * m.run.dt, m.run.p, m.gaps)
             sizes_until = step + SIZES_LAST
-        end = min(last + 1, step + TOGETHER - step % TOGETHER)
+        end = min(last + 1, step + together - step % together)
         while step < end:
             if (FLIES or STAYS) and countdown > 1:
                 coasted = coast(m, step, min(end - step, countdown - 1), last - step, in_contact, lasting)

@@ -115,7 +115,7 @@ def gates(q, t, p, c):
 
 
 @dev
-def laws_at(q, t, p, approach, inertia, mu, eps_N, eps_T, threshold):
+def laws_at(q, t, p, strikes, mu, eps_N, eps_T, threshold):
     mu[0] = 0.0
     eps_N[0] = 0.0
     eps_T[0] = 0.0

@@ -74,7 +74,7 @@ def still_laws(t, q, p, mu, eps_N, eps_T, a):
     for k in range(N_CONTACTS):
         approach[k] = 0.0
         inertia[k] = 1.0
-    laws_at(q, t, p, approach, inertia, mu, eps_N, eps_T, a)
+    laws_at(q, t, p, (approach, inertia), mu, eps_N, eps_T, a)
 
 
 @dev

@@ -90,7 +90,7 @@ def evaluate_laws(q, u, t, p, directions, coefficients):
                 alpha = freedom_left(W_N[k], alpha, Z)
         inertia[k] = 1.0 / alpha if alpha > 0.0 else math.inf
     mu, eps_N, eps_T, threshold = coefficients
-    laws_at(q, t, p, approach, inertia, mu, eps_N, eps_T, threshold)
+    laws_at(q, t, p, (approach, inertia), mu, eps_N, eps_T, threshold)
 
 
 @rare

@@ -46,8 +46,17 @@ class _Placed(NamedTuple):
     bound: float
 
 
-def overlaps(scene: Scene, trajectory: Trajectory | None = None, record: int = -1) -> list[Overlap]:
-    """All pairs of bodies that overlap at a record of a trajectory, or at the start; deepest first."""
+class TooMany(ValueError):
+    """More pairs of pieces are near one another than were to be looked at."""
+
+
+def overlaps(
+    scene: Scene, trajectory: Trajectory | None = None, record: int = -1, most: float = np.inf
+) -> list[Overlap]:
+    """All pairs of bodies that overlap at a record of a trajectory, or at the start; deepest first.
+
+    Raises `TooMany` where more than `most` pairs of their pieces are near one another.
+    """
     poses = {body.number: _start_of(body) for body in scene.bodies}
     t = -np.inf
     if trajectory is not None:
@@ -60,8 +69,10 @@ def overlaps(scene: Scene, trajectory: Trajectory | None = None, record: int = -
         for body in scene.bodies
         if body.shape is not None and (trajectory is None or body.life[0] <= t < body.life[1])
     }
-    found = []
-    for a, b in _neighbours(placed):
+    found, near = [], _neighbours(placed)
+    if sum(len(placed[a]) * len(placed[b]) for a, b in near) > most:
+        raise TooMany
+    for a, b in near:
         first, second = scene.bodies[a], scene.bodies[b]
         if (a, b) in scene.ignored or "moving" not in (first.kind, second.kind):
             continue

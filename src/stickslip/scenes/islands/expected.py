@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.jit import kernel
-from stickslip.scenes.islands.joint_rows import REVOLUTE, SPHERICAL
+from stickslip.scenes.islands.row_kinds import REVOLUTE, SPHERICAL
 from stickslip.scenes.islands.slips import TOGETHER, cross, turn_as_one, turned_arm
 from stickslip.scenes.layout import DRIVEN, MOVING, STATIC, Bodies, Contacts
 

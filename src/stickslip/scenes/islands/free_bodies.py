@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from stickslip.contact.pool import Pool, numbers, pool_of, table, whole_numbers, zero_table
-from stickslip.contact.tree_blocks import find_plan
 from stickslip.contact.tree_ladder import solve_free_laws
 from stickslip.contact.tree_newton import tree_room
+from stickslip.contact.tree_plan import find_plan
 from stickslip.contact.tree_problem import (
     OUTSIDE,
     Rows,
@@ -145,7 +145,7 @@ def contact_room(pool: Pool, n: int, m: int) -> Any:
 def row_room(pool: Pool, k: int) -> Any:
     """Room for k rows."""
     return Rows(
-        whole_numbers(pool, k), whole_numbers(pool, k), table(pool, k, 9), numbers(pool, k), numbers(pool, k),
+        whole_numbers(pool, k), whole_numbers(pool, k), table(pool, k, 12), numbers(pool, k), numbers(pool, k),
         numbers(pool, k), numbers(pool, k), numbers(pool, k), numbers(pool, k), numbers(pool, k),
     )  # fmt: skip
 

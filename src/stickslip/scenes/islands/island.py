@@ -86,6 +86,8 @@ def row_size(joints: Any, s: int, bodies: Bodies) -> float:
     p, q, r = times(bodies.inv_inertia[b], d[6], d[7], d[8])
     linear = d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
     total = linear * (bodies.inv_mass[a] + bodies.inv_mass[b]) + joints.row.soft[s]
+    for k in range(3):
+        total += bodies.inv_mass[b] * d[9 + k] * (2.0 * d[k] + d[9 + k])
     return total + d[3] * x + d[4] * y + d[5] * z + d[6] * p + d[7] * q + d[8] * r
 
 
@@ -117,13 +119,13 @@ def end_velocities(
             if resists(active, i):
                 apply_turn(active, i, bodies, contacts.a[c], contacts.b[c])
     if joints is not None:
-        pull = np.zeros(9)
+        pull = np.zeros(12)
         for m in range(row_first, row_last):
             j = rows[m] // ROWS_PER_JOINT
             add_pull(joints, rows[m], pull)
             if m + 1 == row_last or rows[m + 1] // ROWS_PER_JOINT != j:
                 apply_pull(pull, bodies, bodies.end, joints.link.a[j], joints.link.b[j])
-                for k in range(9):
+                for k in range(12):
                     pull[k] = 0.0
 
 

@@ -40,87 +40,37 @@ import numpy as np
 
 from stickslip.codes import GRAIN
 from stickslip.jit import kernel
+from stickslip.scenes.islands.gear_rows import distance, gear_error, gear_row
+from stickslip.scenes.islands.held_rows import equality_rows, joint_errors, opening, point_errors
+from stickslip.scenes.islands.row_kinds import (
+    ARMATURE,
+    DAMPING,
+    DISTANCE,
+    EFFORT,
+    GEAR,
+    HOLD,
+    LENGTH,
+    LOWER,
+    PRISMATIC,
+    REVOLUTE,
+    ROPE,
+    SCREW,
+    SPEED,
+    SPRING,
+    STIFFNESS,
+    TARGET,
+    TORQUE,
+    UPPER,
+    VISCOUS,
+    point_row,
+    turn_about,
+    turn_row,
+)
 from stickslip.scenes.layout import ROWS_PER_JOINT, Bodies, Joints
 from stickslip.scenes.rotation import advance, compose, rotate, times
 
-SPHERICAL, REVOLUTE, PRISMATIC, FIXED, DISTANCE, SPRING = range(6)
 LIMIT, MOTOR, FRICTION, PASSIVE = 6, 7, 8, 9
 CLOSED = 1e-12  # of a coordinate [rad or m], and of 1: a joint that is nearer to its limit is at it
-LENGTH, LOWER, UPPER, SPEED, EFFORT, HOLD, STIFFNESS, DAMPING, TARGET, TORQUE, ARMATURE, VISCOUS = range(12)
-NUMBERS = 12
-
-
-@kernel
-def relative_turn(A: np.ndarray, B: np.ndarray) -> tuple[float, float, float, float]:
-    """Quaternion of frame B seen from frame A, with w >= 0."""
-    w, x, y, z = A[3], -A[4], -A[5], -A[6]
-    p, q, r, s = B[3], B[4], B[5], B[6]
-    n0 = w * p - x * q - y * r - z * s
-    n1 = w * q + x * p + y * s - z * r
-    n2 = w * r - x * s + y * p + z * q
-    n3 = w * s + x * r - y * q + z * p
-    sign = -1.0 if n0 < 0.0 else 1.0
-    return sign * n0, sign * n1, sign * n2, sign * n3
-
-
-@kernel
-def joint_errors(kind: int, planar: bool, A: np.ndarray, B: np.ndarray, length: float, out: np.ndarray) -> int:
-    """Position errors of a joint whose frames are at A and B; returns how many there are."""
-    d0, d1, d2 = B[0] - A[0], B[1] - A[1], B[2] - A[2]
-    if kind == DISTANCE:
-        out[0] = math.sqrt(d0 * d0 + d1 * d1 + d2 * d2) - length
-        return 1
-    count = 0
-    if kind == PRISMATIC:
-        a, b, c = rotate(A, 1.0, 0.0, 0.0)
-        out[0] = a * d0 + b * d1 + c * d2
-        count = 1
-        if not planar:
-            a, b, c = rotate(A, 0.0, 1.0, 0.0)
-            out[1] = a * d0 + b * d1 + c * d2
-            count = 2
-    else:
-        out[0], out[1] = d0, d1
-        count = 2
-        if not planar:
-            out[2] = d2
-            count = 3
-    if kind == REVOLUTE and not planar:
-        x, y, z = rotate(A, 0.0, 0.0, 1.0)
-        p, q, r = rotate(B, 0.0, 0.0, 1.0)
-        x, y, z = y * r - z * q, z * p - x * r, x * q - y * p  # z_A x z_B = the turn of B across the axis
-        a, b, c = rotate(A, 1.0, 0.0, 0.0)
-        out[count] = a * x + b * y + c * z
-        a, b, c = rotate(A, 0.0, 1.0, 0.0)
-        out[count + 1] = a * x + b * y + c * z
-        count += 2
-    if kind == PRISMATIC or kind == FIXED:
-        _, x, y, z = relative_turn(A, B)
-        x, y, z = rotate(A, 2.0 * x, 2.0 * y, 2.0 * z)
-        if planar:
-            out[count] = z
-            count += 1
-        else:
-            out[count], out[count + 1], out[count + 2] = x, y, z
-            count += 3
-    return count
-
-
-@kernel
-def point_errors(kind: int, planar: bool) -> int:
-    """Number of position errors of a joint that are lengths; the errors after these are angles."""
-    if kind == DISTANCE:
-        return 1
-    return (2 if planar else 3) - (1 if kind == PRISMATIC else 0)
-
-
-@kernel
-def opening(errors: np.ndarray, points: int, count: int, extent: float) -> float:
-    """How far a joint is apart [m]: its position errors, and its turns at the distance `extent`."""
-    total = 0.0
-    for k in range(count):
-        total += errors[k] ** 2 if k < points else (extent * errors[k]) ** 2
-    return math.sqrt(total)
 
 
 @kernel
@@ -133,38 +83,21 @@ def came_apart(joints: Joints) -> bool:
 
 
 @kernel
-def point_row(joints: Joints, row: int, x: float, y: float, z: float, arm_a: np.ndarray, arm_b: np.ndarray) -> None:
-    """Relative velocity of two points along (x, y, z); arms from the centres of mass."""
-    d = joints.row.direction[row]
-    d[0], d[1], d[2] = x, y, z
-    d[3], d[4], d[5] = arm_a[1] * z - arm_a[2] * y, arm_a[2] * x - arm_a[0] * z, arm_a[0] * y - arm_a[1] * x
-    d[6], d[7], d[8] = arm_b[1] * z - arm_b[2] * y, arm_b[2] * x - arm_b[0] * z, arm_b[0] * y - arm_b[1] * x
-
-
-@kernel
-def turn_row(joints: Joints, row: int, x: float, y: float, z: float) -> None:
-    """Relative angular velocity along (x, y, z)."""
-    d = joints.row.direction[row]
-    d[0], d[1], d[2] = 0.0, 0.0, 0.0
-    d[3], d[4], d[5] = x, y, z
-    d[6], d[7], d[8] = x, y, z
-
-
-@kernel
 def row_velocity(joints: Joints, row: int, vel: np.ndarray, a: int, b: int) -> float:
     """Velocity of a row for body velocities `vel`."""
     d = joints.row.direction[row]
     total = 0.0
     for k in range(3):
         total += d[k] * (vel[b, k] - vel[a, k]) + d[6 + k] * vel[b, 3 + k] - d[3 + k] * vel[a, 3 + k]
+        total += d[9 + k] * vel[b, k]
     return total
 
 
 @kernel(inline=True)
 def add_pull(joints: Joints, row: int, pull: np.ndarray) -> None:
-    """Add the impulse of a row to pull (9,): linear, angular on a, angular on b."""
+    """Add the impulse of a row to pull (12,), in the order of its direction."""
     d, x = joints.row.direction[row], joints.row.impulse[row]
-    for k in range(9):
+    for k in range(12):
         pull[k] += x * d[k]
 
 
@@ -173,7 +106,7 @@ def apply_pull(pull: np.ndarray, bodies: Bodies, velocities: np.ndarray, a: int,
     """Add what the impulses of a joint's rows, summed up, do to `velocities` of the bodies, (bodies, 6)."""
     for k in range(3):
         velocities[a, k] -= bodies.inv_mass[a] * pull[k]
-        velocities[b, k] += bodies.inv_mass[b] * pull[k]
+        velocities[b, k] += bodies.inv_mass[b] * (pull[k] + pull[9 + k])
     x, y, z = times(bodies.inv_inertia[a], pull[3], pull[4], pull[5])
     velocities[a, 3] -= x
     velocities[a, 4] -= y
@@ -185,63 +118,14 @@ def apply_pull(pull: np.ndarray, bodies: Bodies, velocities: np.ndarray, a: int,
 
 
 @kernel
-def equality_rows(
-    joints: Joints, j: int, planar: bool, A: np.ndarray, B: np.ndarray, arm_a: np.ndarray, arm_b: np.ndarray
-) -> int:
-    """Directions of the equality rows, in the order of `joint_errors`; arm_a of a prismatic joint reaches to B."""
-    s = j * ROWS_PER_JOINT
-    kind = joints.link.kind[j]
-    d0, d1, d2 = B[0] - A[0], B[1] - A[1], B[2] - A[2]
-    if kind == DISTANCE or kind == SPRING:
-        length = math.sqrt(d0 * d0 + d1 * d1 + d2 * d2)
-        if length == 0.0:
-            return 0
-        point_row(joints, s, d0 / length, d1 / length, d2 / length, arm_a, arm_b)
-        return 1
-    if kind == PRISMATIC:
-        x, y, z = rotate(A, 1.0, 0.0, 0.0)
-        point_row(joints, s, x, y, z, arm_a, arm_b)
-        count = 1
-        if not planar:
-            x, y, z = rotate(A, 0.0, 1.0, 0.0)
-            point_row(joints, s + 1, x, y, z, arm_a, arm_b)
-            count = 2
-    else:
-        point_row(joints, s, 1.0, 0.0, 0.0, arm_a, arm_b)
-        point_row(joints, s + 1, 0.0, 1.0, 0.0, arm_a, arm_b)
-        count = 2
-        if not planar:
-            point_row(joints, s + 2, 0.0, 0.0, 1.0, arm_a, arm_b)
-            count = 3
-    if kind == REVOLUTE and not planar:
-        x, y, z = rotate(A, 1.0, 0.0, 0.0)
-        turn_row(joints, s + count, x, y, z)
-        x, y, z = rotate(A, 0.0, 1.0, 0.0)
-        turn_row(joints, s + count + 1, x, y, z)
-        count += 2
-    if kind == PRISMATIC or kind == FIXED:
-        if not planar:
-            turn_row(joints, s + count, 1.0, 0.0, 0.0)
-            turn_row(joints, s + count + 1, 0.0, 1.0, 0.0)
-            count += 2
-        turn_row(joints, s + count, 0.0, 0.0, 1.0)
-        count += 1
-    return count
-
-
-@kernel
 def joint_coordinate(joints: Joints, j: int, A: np.ndarray, B: np.ndarray) -> float:
-    """Angle [rad] of a revolute joint, counted over turns, or travel [m] of a prismatic one."""
+    """Angle [rad] of a revolute joint or a screw, counted over turns, or travel [m] of a prismatic one."""
     if joints.link.kind[j] == PRISMATIC:
         x, y, z = rotate(A, 0.0, 0.0, 1.0)
         joints.link.turns[j] = x * (B[0] - A[0]) + y * (B[1] - A[1]) + z * (B[2] - A[2])
         return joints.link.turns[j]
-    w, _, _, z = relative_turn(A, B)
-    angle = 2.0 * math.atan2(z, w)
-    turns = round((joints.link.turns[j] - angle) / (2.0 * math.pi))
-    angle += 2.0 * math.pi * turns
-    joints.link.turns[j] = angle
-    return angle
+    joints.link.turns[j] = turn_about(A, B, joints.link.turns[j])
+    return joints.link.turns[j]
 
 
 @kernel
@@ -267,13 +151,32 @@ def motor_law(data: np.ndarray, x: float, dt: float) -> tuple[float, float]:
 
 
 @kernel
+def has_axis(kind: int) -> bool:
+    """Whether a joint has a coordinate of its own, with a motor, limits and friction."""
+    return kind == REVOLUTE or kind == PRISMATIC or kind == SCREW
+
+
+@kernel
+def body_speed(bodies: Bodies, i: int, extent: float) -> float:
+    """A bound on the speed of points within `extent` of the centre of body i, before the step and without impulses."""
+    fastest = 0.0
+    for vel in (bodies.vel, bodies.free):
+        v = vel[i]
+        speed = math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+        fastest = max(fastest, speed + extent * math.sqrt(v[3] * v[3] + v[4] * v[4] + v[5] * v[5]))
+    return fastest
+
+
+@kernel
 def joint_way(joints: Joints, j: int, bodies: Bodies, dt: float) -> float:
     """How far joint j may drive a body in a step [m]: by its velocity, the forces on its bodies, and its motor.
 
     Its own body, or others by way of joints between them: what comes to a limit drives its neighbours on.
     """
     kind, data, a, b = joints.link.kind[j], joints.link.numbers[j], joints.link.a[j], joints.link.b[j]
-    if kind != REVOLUTE and kind != PRISMATIC:
+    if kind >= GEAR:
+        return dt * (body_speed(bodies, a, joints.link.extent[j]) + body_speed(bodies, b, joints.link.extent[j]))
+    if not has_axis(kind):
         return 0.0
     first, speed = 0 if kind == PRISMATIC else 3, 0.0
     for vel in (bodies.vel, bodies.free):
@@ -369,7 +272,7 @@ def errors_at(joints: Joints, j: int, p: np.ndarray, q: np.ndarray, planar: bool
     A, B = np.empty(7), np.empty(7)
     compose(p, joints.link.frame_a[j], A)
     compose(q, joints.link.frame_b[j], B)
-    return joint_errors(joints.link.kind[j], planar, A, B, joints.link.numbers[j, LENGTH], errors)
+    return joint_errors(joints, j, planar, A, B, errors)
 
 
 @kernel(apart=True)
@@ -379,7 +282,7 @@ def gap_with(joints: Joints, j: int, bodies: Bodies, vel: np.ndarray, planar: bo
     advance(bodies.mid[a], vel[a], dt, p)
     advance(bodies.mid[b], vel[b], dt, q)
     count = errors_at(joints, j, p, q, planar, errors)
-    return opening(errors, point_errors(joints.link.kind[j], planar), count, joints.link.extent[j])
+    return opening(joints, j, planar, errors, count)
 
 
 @kernel(apart=True)
@@ -423,15 +326,80 @@ def ask_to_close(joints: Joints, j: int, ahead: np.ndarray, vel: np.ndarray, pla
         joints.row.target[s + k] = row_velocity(joints, s + k, vel, joints.link.a[j], joints.link.b[j]) - errors[k] / dt
 
 
+@kernel
+def tie_row(joints: Joints, j: int, bodies: Bodies, A: np.ndarray, B: np.ndarray, reach: float) -> int:
+    """The row of a gear, coupling, rope or pulley; returns how many take part: a rope that is slack has none.
+
+    reach: a rope that has less than that to go may come taut in this step [m].
+    """
+    s, length = j * ROWS_PER_JOINT, joints.link.numbers[j, LENGTH]
+    if not gear_row(joints, j, bodies, A, B):
+        return 0
+    if joints.link.kind[j] >= ROPE and joints.row.impulse[s] == 0.0:
+        return 1 if gear_error(joints, j, A, B, length) <= reach + CLOSED * (1.0 + length) else 0
+    return 1
+
+
+@kernel(apart=True)
+def rows_of(
+    joints: Joints, j: int, bodies: Bodies, A: np.ndarray, B: np.ndarray, planar: bool, dt: float, blow: float
+) -> int:
+    """Directions of the rows without which joint j is none, and all of its rows with bounds; returns their number."""
+    kind, a, b, arm_a, arm_b = joints.link.kind[j], joints.link.a[j], joints.link.b[j], np.empty(3), np.empty(3)
+    if kind >= GEAR:
+        return tie_row(joints, j, bodies, A, B, 2.0 * blow)
+    for k in range(3):
+        # one point for both bodies, so that an impulse keeps their angular momentum
+        arm_a[k] = (A[k] if kind == DISTANCE or kind == SPRING else B[k]) - bodies.mid[a, k]
+        arm_b[k] = B[k] - bodies.mid[b, k]
+    count = equality_rows(joints, j, planar, A, B, arm_a, arm_b)
+    if kind == SCREW:
+        joint_coordinate(joints, j, A, B)
+    if has_axis(kind):
+        bounded_rows(joints, j, bodies, A, B, arm_a, arm_b, dt, blow)
+    return count
+
+
+@kernel
+def note_opening(joints: Joints, j: int, planar: bool, A: np.ndarray, B: np.ndarray) -> float:
+    """Keep the largest opening of joint j; returns the size of the coordinates that its errors are differences of."""
+    errors, size = np.empty(6), joints.link.extent[j]
+    count = joint_errors(joints, j, planar, A, B, errors)
+    joints.link.error[j] = max(joints.link.error[j], opening(joints, j, planar, errors, count))
+    for k in range(3):
+        size = max(size, max(abs(A[k]), abs(B[k])))
+    return size
+
+
+@kernel
+def begin_rows(joints: Joints, j: int) -> int:
+    """Let the rows of joint j begin with the last impulses, within their bounds; returns how many take part."""
+    s, used = j * ROWS_PER_JOINT, 0
+    for k in range(s, s + ROWS_PER_JOINT):
+        if joints.row.used[k]:
+            used += 1
+            joints.row.asked[k] = abs(joints.row.target[k])
+            joints.row.impulse[k] = min(joints.row.high[k], max(joints.row.low[k], joints.row.impulse[k]))
+        else:
+            joints.row.impulse[k] = 0.0
+    return used
+
+
+@kernel
+def farthest_way(joints: Joints, bodies: Bodies, dt: float) -> float:
+    """How far a body that joints hold, or one that it may hit, can come in a step [m]."""
+    blow = 0.0
+    for j in range(joints.link.kind.shape[0]):
+        blow = max(blow, max(bodies.stir[joints.link.a[j]], bodies.stir[joints.link.b[j]]))
+        blow = max(blow, joint_way(joints, j, bodies, dt))
+    return blow
+
+
 @kernel(apart=True)
 def joint_rows(joints: Joints, bodies: Bodies, planar: bool, dt: float, theta: float) -> int:
     """Set up the rows of all joints at the midpoint; returns how many take part."""
     A, B = np.empty(7), np.empty(7)
-    arm_a, arm_b, errors = np.empty(3), np.empty(3), np.empty(6)
-    used, blow = 0, 0.0
-    for j in range(joints.link.kind.shape[0]):
-        blow = max(blow, max(bodies.stir[joints.link.a[j]], bodies.stir[joints.link.b[j]]))
-        blow = max(blow, joint_way(joints, j, bodies, dt))
+    used, blow = 0, farthest_way(joints, bodies, dt)
     ahead = np.empty((bodies.kind.shape[0], 7))
     midpoints_ahead(joints, bodies, bodies.ahead, dt, ahead)
     for j in range(joints.link.kind.shape[0]):
@@ -440,39 +408,21 @@ def joint_rows(joints: Joints, bodies: Bodies, planar: bool, dt: float, theta: f
             joints.row.used[s + k] = False
         if not (bodies.alive[a] and bodies.alive[b]):
             continue
-        kind, length = joints.link.kind[j], joints.link.numbers[j, LENGTH]
+        kind, size = joints.link.kind[j], 0.0
         compose(bodies.mid[a], joints.link.frame_a[j], A)
         compose(bodies.mid[b], joints.link.frame_b[j], B)
-        for k in range(3):
-            # one point for both bodies, so that an impulse keeps their angular momentum
-            arm_a[k] = (A[k] if kind == DISTANCE or kind == SPRING else B[k]) - bodies.mid[a, k]
-            arm_b[k] = B[k] - bodies.mid[b, k]
-        count = equality_rows(joints, j, planar, A, B, arm_a, arm_b)
-        points, size = point_errors(kind, planar), joints.link.extent[j]
+        count = rows_of(joints, j, bodies, A, B, planar, dt, blow)
+        points = point_errors(kind, planar)
         if kind != SPRING:
-            joint_errors(kind, planar, A, B, length, errors)
-            joints.link.error[j] = max(joints.link.error[j], opening(errors, points, count, size))
-            for k in range(3):
-                size = max(size, max(abs(A[k]), abs(B[k])))
-        if kind == REVOLUTE or kind == PRISMATIC:
-            bounded_rows(joints, j, bodies, A, B, arm_a, arm_b, dt, blow)
-        if kind == SPRING and count == 1:
-            distance = math.sqrt((B[0] - A[0]) ** 2 + (B[1] - A[1]) ** 2 + (B[2] - A[2]) ** 2)
-            spring_row(joints, j, bodies, distance, dt, theta)
+            size = note_opening(joints, j, planar, A, B)
+        elif count == 1:
+            spring_row(joints, j, bodies, distance(A, B), dt, theta)
         for k in range(count):
             joints.row.used[s + k] = True
-            joints.row.low[s + k], joints.row.high[s + k] = -np.inf, np.inf
+            joints.row.low[s + k], joints.row.high[s + k] = 0.0 if kind >= ROPE else -np.inf, np.inf
             if kind != SPRING:
                 joints.row.grain[s + k] = GRAIN * (size if k < points else 1.0) / dt
         if kind != SPRING:
             ask_to_close(joints, j, ahead, bodies.ahead, planar, dt)
-        for k in range(ROWS_PER_JOINT):
-            if joints.row.used[s + k]:
-                used += 1
-                joints.row.asked[s + k] = abs(joints.row.target[s + k])
-                joints.row.impulse[s + k] = min(
-                    joints.row.high[s + k], max(joints.row.low[s + k], joints.row.impulse[s + k])
-                )
-            else:
-                joints.row.impulse[s + k] = 0.0
+        used += begin_rows(joints, j)
     return used

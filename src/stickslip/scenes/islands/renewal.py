@@ -15,9 +15,11 @@ import math
 import numpy as np
 
 from stickslip.jit import kernel
+from stickslip.scenes.islands.held_rows import point_errors
 from stickslip.scenes.islands.island import GRAINS, island_scale
-from stickslip.scenes.islands.joint_rows import LIMIT, SPRING, ask_to_close, midpoints_ahead, point_errors
+from stickslip.scenes.islands.joint_rows import LIMIT, ask_to_close, midpoints_ahead
 from stickslip.scenes.islands.problem import contact_velocity, last_impulse
+from stickslip.scenes.islands.row_kinds import SPRING
 from stickslip.scenes.islands.slips import gap_beyond, slip_beyond
 from stickslip.scenes.layout import ROWS_PER_JOINT, Geoms, Options
 from stickslip.scenes.parts import Island

@@ -22,7 +22,8 @@ import math
 import numpy as np
 
 from stickslip.jit import kernel
-from stickslip.scenes.islands.joint_rows import REVOLUTE, SPHERICAL, point_errors
+from stickslip.scenes.islands.held_rows import point_errors
+from stickslip.scenes.islands.row_kinds import REVOLUTE, SPHERICAL
 from stickslip.scenes.layout import MOVING, ROWS_PER_JOINT, Bodies, Joints
 from stickslip.scenes.rotation import invert, rotate, times
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stickslip.contact.pool import Pool, numbers, pool_of, truths, whole_numbers, zero_table
-from stickslip.contact.tree_blocks import Parts, Plan, find_plan, mobilities, solve_tree
+from stickslip.contact.tree_blocks import Parts, mobilities, solve_tree
 from stickslip.contact.tree_ladder import solve_tree_laws
 from stickslip.contact.tree_newton import (
     TreeRoom,
@@ -27,6 +27,7 @@ from stickslip.contact.tree_newton import (
     tree_room,
     tree_velocities,
 )
+from stickslip.contact.tree_plan import Plan, find_plan
 from stickslip.contact.tree_problem import (
     OUTSIDE,
     Rows,
@@ -52,21 +53,23 @@ from stickslip.scenes.islands.free_bodies import (
     number_bodies,
     row_room,
 )
+from stickslip.scenes.islands.held_rows import point_errors
 from stickslip.scenes.islands.island import GRAINS, island_scale, judge_island, row_size
-from stickslip.scenes.islands.joint_rows import (
+from stickslip.scenes.islands.joint_rows import LIMIT, ask_to_close, gap_with, midpoints_ahead, row_velocity
+from stickslip.scenes.islands.problem import root, tangents
+from stickslip.scenes.islands.row_kinds import (
+    CYLINDRICAL,
     DISTANCE,
     FIXED,
-    LIMIT,
+    GEAR,
+    PLANAR,
     PRISMATIC,
     REVOLUTE,
+    SCREW,
     SPRING,
-    ask_to_close,
-    gap_with,
-    midpoints_ahead,
-    point_errors,
-    row_velocity,
+    TRANSLATIONAL,
+    UNIVERSAL,
 )
-from stickslip.scenes.islands.problem import root, tangents
 from stickslip.scenes.layout import ROWS_PER_JOINT, Active, Bodies, Joints, Options
 from stickslip.scenes.parts import Island
 from stickslip.scenes.rotation import compose, rotate
@@ -97,7 +100,13 @@ class Links(NamedTuple):
 
 @kernel
 def holds(joints: Joints, j: int) -> bool:
-    """Whether joint j has rows without bounds in this step."""
+    """Whether joint j has rows in this step that hold its bodies together: gears and ropes have others."""
+    return closes(joints, j) and joints.link.kind[j] < GEAR
+
+
+@kernel
+def closes(joints: Joints, j: int) -> bool:
+    """Whether joint j has rows in this step that keep a position error from growing."""
     return joints.row.used[j * ROWS_PER_JOINT] and joints.link.kind[j] != SPRING
 
 
@@ -190,11 +199,50 @@ def free_columns(S: np.ndarray, planar: bool, p: np.ndarray) -> int:
 
 
 @kernel
-def joint_columns(joints: Joints, j: int, planar: bool, A: np.ndarray, p: np.ndarray, S: np.ndarray) -> int:
+def shift_columns(S: np.ndarray, k: int, planar: bool) -> int:
+    """Columns of S from k on: shifts in all directions; returns the number of columns there are then."""
+    shift_column(S, k, 1.0, 0.0, 0.0)
+    shift_column(S, k + 1, 0.0, 1.0, 0.0)
+    if not planar:
+        shift_column(S, k + 2, 0.0, 0.0, 1.0)
+    return k + 2 if planar else k + 3
+
+
+@kernel
+def columns_in_space(joints: Joints, j: int, A: np.ndarray, B: np.ndarray, p: np.ndarray, S: np.ndarray) -> int:
+    """`joint_columns` of joints that turn and shift in ways of their own."""
+    kind, lead = joints.link.kind[j], joints.link.law[j, 0]
+    x, y, z = rotate(A, 0.0, 0.0, 1.0)
+    turn_column(S, 0, p, x, y, z)
+    if kind == SCREW:
+        S[0], S[1], S[2] = S[0] + lead * x, S[1] + lead * y, S[2] + lead * z
+        return 1
+    if kind == UNIVERSAL:
+        x, y, z = rotate(B, 1.0, 0.0, 0.0)
+        turn_column(S, 1, p, x, y, z)
+        return 2
+    if kind == CYLINDRICAL:
+        shift_column(S, 1, x, y, z)
+        return 2
+    x, y, z = rotate(A, 1.0, 0.0, 0.0)
+    shift_column(S, 1, x, y, z)
+    x, y, z = rotate(A, 0.0, 1.0, 0.0)
+    shift_column(S, 2, x, y, z)
+    return 3
+
+
+@kernel
+def joint_columns(
+    joints: Joints, j: int, planar: bool, A: np.ndarray, B: np.ndarray, p: np.ndarray, S: np.ndarray
+) -> int:
     """How a joint lets the body with the arm p to its point move; returns the number of columns."""
     kind = joints.link.kind[j]
     if kind == FIXED:
         return 0
+    if kind == TRANSLATIONAL:
+        return shift_columns(S, 0, planar)
+    if kind == UNIVERSAL or kind == CYLINDRICAL or kind == SCREW or kind == PLANAR:
+        return columns_in_space(joints, j, A, B, p, S)
     if kind == PRISMATIC or (kind == REVOLUTE and not planar):
         x, y, z = rotate(A, 0.0, 0.0, 1.0)
         if kind == PRISMATIC:
@@ -220,12 +268,7 @@ def set_columns(bodies: Bodies, joints: Joints, planar: bool, tree: Tree, links:
     for i in range(tree.parent.shape[0]):
         body, j, S, p = links.body[i], links.joint[i], tree.S[i], links.point[i]
         if j < 0:
-            d = free_columns(S, planar, none)
-            shift_column(S, d, 1.0, 0.0, 0.0)
-            shift_column(S, d + 1, 0.0, 1.0, 0.0)
-            if not planar:
-                shift_column(S, d + 2, 0.0, 0.0, 1.0)
-            tree.freedom[i] = 3 if planar else 6
+            tree.freedom[i] = shift_columns(S, free_columns(S, planar, none), planar)
             continue
         compose(bodies.mid[joints.link.a[j]], joints.link.frame_a[j], A)
         compose(bodies.mid[joints.link.b[j]], joints.link.frame_b[j], B)
@@ -234,7 +277,7 @@ def set_columns(bodies: Bodies, joints: Joints, planar: bool, tree: Tree, links:
             if tree.parent[i] >= 0:
                 # as the arms of the rows are rounded
                 tree.arm[i, k] = (B[k] - bodies.mid[links.body[tree.parent[i]], k]) - p[k]
-        tree.freedom[i] = joint_columns(joints, j, planar, A, p, S)
+        tree.freedom[i] = joint_columns(joints, j, planar, A, B, p, S)
 
 
 @kernel
@@ -356,13 +399,14 @@ def load_rows(island: Island, place: np.ndarray, chosen: np.ndarray, rows: Rows)
         loop = s % ROWS_PER_JOINT < LIMIT and joints.link.kind[j] != SPRING
         rows.grain[i], rows.mobility[i] = joints.row.grain[s] if loop else 0.0, row_size(joints, s, bodies)
         bias = -joints.row.target[s]
-        for k in range(9):
+        for k in range(12):
             rows.direction[i, k] = d[k]
         for k in range(3):
             if place[a] < 0:
                 bias -= d[k] * bodies.free[a, k] + d[3 + k] * bodies.free[a, 3 + k]
             if place[b] < 0:
                 bias += d[k] * bodies.free[b, k] + d[6 + k] * bodies.free[b, 3 + k]
+                bias += d[9 + k] * bodies.free[b, k]
         rows.bias[i] = bias
 
 
@@ -407,7 +451,7 @@ def set_sizes(
         rows.size[i] = rows.mobility[i]
         if not closes_loop(rows, i):
             for k in range(3):
-                f[0, k], f[0, 3 + k], g[0, k], g[0, 3 + k] = -d[k], -d[3 + k], d[k], d[6 + k]
+                f[0, k], f[0, 3 + k], g[0, k], g[0, 3 + k] = -d[k], -d[3 + k], d[k] + d[9 + k], d[6 + k]
             mobilities(tree, place, H, rows.a[i], rows.b[i], f, g, out[:1])
             rows.size[i] = max(out[0] + rows.soft[i], LEAST_SIZE * rows.mobility[i])
     return any_held
@@ -586,7 +630,10 @@ def widest_gap(joints: Joints, j: int, bodies: Bodies, dt: float) -> float:
     """A bound on how far joint j, linearised about the velocities before, is apart at the next midpoint [m].
 
     What is not linear are the arms, which turn by dt omega: dt^2 |d omega| (|omega| + |d omega|) times the arm.
+    Of gears and ropes the directions turn as well: these have no bound.
     """
+    if joints.link.kind[j] >= GEAR:
+        return np.inf
     total = 0.0
     for i in (joints.link.a[j], joints.link.b[j]):
         before, change = 0.0, 0.0
@@ -606,7 +653,7 @@ def will_come_apart(joints: Joints, bodies: Bodies, planar: bool, dt: float) -> 
     """
     found = False
     for j in range(joints.link.kind.shape[0]):
-        if holds(joints, j) and not widest_gap(joints, j, bodies, dt) <= joints.link.limit[j]:
+        if closes(joints, j) and not widest_gap(joints, j, bodies, dt) <= joints.link.limit[j]:
             gap = gap_with(joints, j, bodies, bodies.end, planar, dt)
             if not gap <= joints.link.limit[j]:
                 joints.link.error[j] = max(joints.link.error[j], gap)
@@ -620,7 +667,7 @@ def comes_apart(island: Island, planar: bool, dt: float) -> bool:
     bodies, joints, last = island.bodies, island.joints, -1
     for k in range(island.row_first, island.row_last):
         j = island.rows[k] // ROWS_PER_JOINT
-        if j != last and holds(joints, j):
+        if j != last and closes(joints, j):
             limit = LOOSE * joints.link.limit[j]
             if (
                 widest_gap(joints, j, bodies, dt) > limit
@@ -639,7 +686,7 @@ def ask_again(island: Island, planar: bool, dt: float) -> None:
     midpoints_ahead(joints, bodies, bodies.end, dt, ahead)
     for k in range(island.row_first, island.row_last):
         j = island.rows[k] // ROWS_PER_JOINT
-        if j != last and holds(joints, j):
+        if j != last and closes(joints, j):
             ask_to_close(joints, j, ahead, bodies.end, planar, dt)
         last = j
 
@@ -647,7 +694,7 @@ def ask_again(island: Island, planar: bool, dt: float) -> None:
 @kernel(inline=True)
 def joined_pool(n: int, k: int, m: int, joints: int) -> Any:
     """Memory for what `solve_joined` takes: n contacts, k rows, m bodies, and the joints of the scene."""
-    return pool_of(64 * n + 28 * k + 501 * m, 4 * n + 3 * k + 32 * m + 9, 2 * n + 2 * m + 1 + joints)
+    return pool_of(64 * n + 31 * k + 501 * m, 4 * n + 3 * k + 32 * m + 9, 2 * n + 2 * m + 1 + joints)
 
 
 @kernel

@@ -1,0 +1,126 @@
+"""One contact in space under Poisson's law in two steps, and under Walton's: closed forms but for one number.
+
+Poisson [PG05]: compression ends as a contact without restitution would, decompression gives back the share e of its
+normal impulse, or more where the bodies would still approach:
+
+    -Lambda_N^c in Upr(u_N^c),    -Lambda_T^c in mu Lambda_N^c Sgn(u_T^c),
+    -(Lambda_N^d - e Lambda_N^c) in Upr(u_N^+),    -Lambda_T^d in mu Lambda_N^d Sgn(u_T^+).
+
+For a given normal impulse p the friction impulse of a stage is the least of a convex function on the disc mu p: that
+without a bound, or the one on its rim, (G_TT + s 1) Lambda_T = -c with the s > 0 that makes |Lambda_T| = mu p.  What is
+left is p itself, the root of u_N(p).
+
+Walton [PG05] (54)-(57), for balls, whose G has no coupling: u_N^+ = -e u_N^-, and u_T^+ = -e_T u_T^- within Coulomb's
+bound.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from stickslip.jit import entry, kernel
+
+HALVINGS = 200  # at most: a bisection ends where its ends are neighbours
+DOUBLINGS = 60
+
+
+@kernel
+def on_disc(G: np.ndarray, x: float, y: float, radius: float, T: np.ndarray) -> None:
+    """Write the friction impulse T (2,) with -T in radius Sgn(u_T), u_T = (x, y) + G_TT T; G (9,): rows N, 1, 2."""
+    a, b, c = G[4], 0.5 * (G[5] + G[7]), G[8]
+    det = a * c - b * b
+    T[0], T[1] = 0.0, 0.0
+    if radius <= 0.0:
+        return
+    if det > 0.0:
+        T[0], T[1] = -(c * x - b * y) / det, -(a * y - b * x) / det
+        if T[0] * T[0] + T[1] * T[1] <= radius * radius:
+            return
+    low, high = 0.0, math.sqrt(x * x + y * y) / radius  # |(G + s 1)^-1 c| < |c| / s
+    for _ in range(HALVINGS):
+        s = 0.5 * (low + high)
+        if s <= low or s >= high:
+            break
+        det = (a + s) * (c + s) - b * b
+        p, q = -((c + s) * x - b * y) / det, -((a + s) * y - b * x) / det
+        if p * p + q * q > radius * radius:
+            low = s
+        else:
+            high = s
+    det = (a + high) * (c + high) - b * b
+    T[0], T[1] = -((c + high) * x - b * y) / det, -((a + high) * y - b * x) / det
+
+
+@kernel
+def normal_after(G: np.ndarray, u: np.ndarray, mu: float, p: float, T: np.ndarray) -> float:
+    """u_N after the normal impulse p and its friction impulse, which is written into T (2,)."""
+    on_disc(G, u[1] + G[3] * p, u[2] + G[6] * p, mu * p, T)
+    return u[0] + G[0] * p + G[1] * T[0] + G[2] * T[1]
+
+
+@kernel
+def closing_impulse(G: np.ndarray, u: np.ndarray, mu: float, least: float, T: np.ndarray) -> float:
+    """The normal impulse after which u_N = 0, more than `least`, after which the bodies approach; -1: there is none.
+
+    T (2,): its friction impulse.
+    """
+    low, high = least, max(2.0 * least, -u[0] / G[0])
+    for _ in range(DOUBLINGS):
+        if normal_after(G, u, mu, high, T) >= 0.0:
+            break
+        low, high = high, 2.0 * high
+    if not normal_after(G, u, mu, high, T) >= 0.0:
+        return -1.0
+    for _ in range(HALVINGS):
+        p = 0.5 * (low + high)
+        if p <= low or p >= high:
+            break
+        if normal_after(G, u, mu, p, T) >= 0.0:
+            high = p
+        else:
+            low = p
+    normal_after(G, u, mu, high, T)
+    return high
+
+
+@kernel
+def move_on(G: np.ndarray, u: np.ndarray, p: float, T: np.ndarray) -> None:
+    """Add what the impulse (p, T) changes to u (3,)."""
+    for i in range(3):
+        u[i] += G[3 * i] * p + G[3 * i + 1] * T[0] + G[3 * i + 2] * T[1]
+
+
+@entry(apart=True)
+def impact_in_two_steps(G: np.ndarray, before: np.ndarray, mu: float, e: float, Lambda: np.ndarray) -> bool:
+    """Write Poisson's impulse (3,) of one contact in its frame N, 1, 2; False where compression has no end.
+
+    G (9,) [1/kg], before (3,) velocities [m/s] with u_N < 0.
+    """
+    u, T = before.copy(), np.zeros(2)
+    p = closing_impulse(G, u, mu, 0.0, T)
+    if p < 0.0:
+        return False
+    Lambda[0], Lambda[1], Lambda[2] = p, T[0], T[1]
+    move_on(G, u, p, T)
+    if e == 0.0:
+        return True
+    back = e * p
+    if normal_after(G, u, mu, back, T) < 0.0:  # friction presses the bodies together: they get more
+        back = closing_impulse(G, u, mu, back, T)
+        if back < 0.0:
+            return False
+    Lambda[0], Lambda[1], Lambda[2] = Lambda[0] + back, Lambda[1] + T[0], Lambda[2] + T[1]
+    return True
+
+
+@entry
+def impact_of_balls(G: np.ndarray, u: np.ndarray, mu: float, e: float, e_T: float, Lambda: np.ndarray) -> bool:
+    """Write Walton's impulse (3,) of two balls, or of a ball on a wall, in the frame N, 1, 2."""
+    p, g = -(1.0 + e) * u[0] / G[0], G[4]
+    x, y = -(1.0 + e_T) * u[1] / g, -(1.0 + e_T) * u[2] / g
+    size = math.sqrt(x * x + y * y)
+    share = mu * p / size if size > mu * p else 1.0
+    Lambda[0], Lambda[1], Lambda[2] = p, share * x, share * y
+    return True
