@@ -287,6 +287,8 @@ class EventEngine(MechanismEngine):
         """How often what happened."""
         if self.motion is None:
             return {}
+        if self.arc is None and self.motion.kept is not None:
+            self._arc_at(-math.inf)  # a run gone back to that asked for no more records: its last arc counts as well
         book = self.motion.book
         error = {"accumulation_error": f"{book.accumulation_error:.3g} s"} if book.accumulation_error else {}
         return {**{key: str(count) for key, count in book.counts.items() if count}, **error}
