@@ -515,12 +515,9 @@ def test_ensemble_members_are_the_runs_of_their_parameters(disc):
         )
 
 
-@pytest.mark.parametrize("last", [1, 12])
-def test_an_event_driven_run_goes_on_where_it_was_interrupted(disc, tmp_path, last):
-    """Also where all records were there."""
-
+def test_an_event_driven_run_goes_on_where_it_was_interrupted(disc, tmp_path):
     def stop(steps):
-        if steps >= last:
+        if steps >= 6:
             raise KeyboardInterrupt
 
     options = {"stepper": "event-driven", "dt": 0.05, "t_end": 0.6, "out": tmp_path / "run.nc"}
