@@ -313,7 +313,8 @@ class VariedMotion(LinearisedMotion):
     def _kinks_at(self, t: float, q: Array) -> list[int]:
         """Kinks that coordinates lie right on, but for those of contacts that may not close."""
         levels = self.system.kinks(q, t, self.p) if self.system.kink_contacts else np.zeros(0)
-        return [j for j in np.flatnonzero(np.abs(levels) <= self._kink_noise()) if not self.system.kink_gates[j]]
+        near = np.flatnonzero(np.abs(levels) <= self._kink_noise()).tolist()
+        return [j for j in near if not self.system.kink_gates[j]]
 
     def _doubt_on(self, on: list[int], t: float, x: Array) -> None:
         """Doubt a motion that is on kinks at x (2 f,) where a change moves it off them."""
