@@ -362,3 +362,13 @@ def test_what_moves_a_start_off_its_constraints_is_told():
         assert not found[name].reliable and "off the constraint 'tip" in found[name].reason
         assert "starts put back onto it" in found[name].reason
     assert found["v_y"].reliable and found["mass"].reliable
+
+
+def test_a_start_that_rests_on_a_kink_is_doubted_where_a_velocity_moves_it_off():
+    """Two masses touch and a spring between them only pushes: it acts to one side, and no event tells of it."""
+    row = ss.library.three_masses()
+    found = ss.sensitivity(row, ["v_2"], t_end=8e-4, samples=2)
+    assert not len(found.event_times) and not found.reliable and "on a kink" in found.reason
+    with pytest.raises(ValueError, match="on a kink"):
+        ss.gradient(lambda q, u: u[2], row, ["v_2"], t_end=8e-4)
+    assert ss.sensitivity(row, ["v_1"], t_end=8e-4, samples=2).reliable

@@ -121,6 +121,7 @@ class AdjointMotion(VariedMotion):
     def follow(self) -> None:
         """Follow the motion to its end with its one column, and keep the last segment."""
         grazes, inside = 0, 0
+        arc: Arc | None = None
         for arc in self.arcs():
             self.passed.clear()
             grazes = self._doubt_grazes(grazes)
@@ -133,6 +134,7 @@ class AdjointMotion(VariedMotion):
             self._walk(arc)
             inside += 1
         self._flush()
+        self._doubt_last(arc)
 
     def _walk(self, arc: Arc) -> None:
         self.pending.append(arc)

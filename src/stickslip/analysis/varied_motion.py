@@ -79,6 +79,7 @@ class VariedMotion(LinearisedMotion):
     def tangents(self, times: Array) -> Iterator[tuple[int, Array, Array]]:
         """Follow the motion; yields the number of every one of `times` (rising), the state x (2 f,) and X there."""
         grazes, done = 0, 0
+        arc: Arc | None = None
         for arc in self.arcs():
             self.passed.clear()
             grazes = self._doubt_grazes(grazes)
@@ -92,6 +93,7 @@ class VariedMotion(LinearisedMotion):
                 yield number, states[k], self.X
             self.X = next(carried)
             done = stop
+        self._doubt_last(arc)
 
     def _doubt_grazes(self, seen: int) -> int:
         """Doubt a motion that has grazed since `seen` grazes; returns how many there are."""
@@ -295,17 +297,35 @@ class VariedMotion(LinearisedMotion):
 
     def _doubt_kinks(self, passed: tuple[int, ...]) -> None:
         """Doubt a motion right on a kink that a change moves it off; `passed` are the kinks of the event itself."""
-        levels = self.system.kinks(self.q, self.t, self.p) if self.system.kink_contacts else np.zeros(0)
-        on = [j for j, level in enumerate(levels) if abs(level) <= self._kink_noise() and j not in passed]
-        on = [j for j in on if not self.system.kink_gates[j]]
+        on = [j for j in self._kinks_at(self.t, self.q) if j not in passed]
+        self._doubt_on(on, self.t, np.concatenate([self.q, self.u]))
+
+    def _doubt_last(self, arc: Arc | None) -> None:
+        """Doubt a motion that lies on a kink at both ends of its last arc, where no event has told of it.
+
+        A change of a velocity, or of a force, moves it off the kink only as time goes on.
+        """
+        if arc is not None and self.system.kink_contacts:
+            begins, ends = arc.vector(arc.t_A), arc.vector(arc.t_E)
+            on = set(self._kinks_at(arc.t_A, begins[: self.f])) & set(self._kinks_at(arc.t_E, ends[: self.f]))
+            self._doubt_on(sorted(on), arc.t_E, ends[: 2 * self.f])
+
+    def _kinks_at(self, t: float, q: Array) -> list[int]:
+        """Kinks that coordinates lie right on, but for those of contacts that may not close."""
+        levels = self.system.kinks(q, t, self.p) if self.system.kink_contacts else np.zeros(0)
+        near = np.flatnonzero(np.abs(levels) <= self._kink_noise()).tolist()
+        return [j for j in near if not self.system.kink_gates[j]]
+
+    def _doubt_on(self, on: list[int], t: float, x: Array) -> None:
+        """Doubt a motion that is on kinks at x (2 f,) where a change moves it off them."""
         if not on or not np.all(np.isfinite(self.X)):
             return
-        z = self.points(np.array([self.t]), np.concatenate([self.q, self.u])[None], self.mode)
+        z = self.points(np.array([t]), x[None], self.mode)
         slopes = self.slopes.slopes(lambda Z: self.slopes.kinks(Z)[on], z, self.basis())[:, 0]
         n = 2 * self.f
         total = slopes[:, :n] @ self.X + slopes[:, n + 1 :]
         if np.abs(total).max(initial=0.0) > 1e-9 * np.abs(slopes).max() * np.abs(self.X).max(initial=0.0):
-            self.doubt(self.t, "the motion lies right on a kink of forces or gaps: the derivative holds on one side")
+            self.doubt(t, "the motion lies right on a kink of forces or gaps: the derivative holds on one side")
 
     def _raise_edges(self) -> None:
         """Doubt the corners of laws at which the present mode was entered."""
