@@ -1,7 +1,7 @@
 """Saved files with random damages: each must load as what was written, or be a ValueError of one line.
 
-`python -m tests.io.damage COUNT SEED` tries COUNT damages in a process of its own, which may crash without its caller,
-and prints how many were tried, refused and harmless.
+`python -m tests.io.damage COUNT SEED [all]` tries COUNT damages in a process of its own, which may crash without its
+caller, and prints how many were tried, refused and harmless.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ import h5py
 import numpy as np
 import xarray as xr
 
-import stickslip as ss
 from stickslip.ensembles import files
 from stickslip.fitting import notes
 from stickslip.fitting.notes import Notes
@@ -97,7 +96,7 @@ def damaged(seed: Seed, random_: random.Random) -> tuple[str, bytes]:
 
 
 def seeds(folder: Path) -> list[Seed]:
-    """A saved run, a run that was killed and can go on, a sweep; a circuit, a scene, an ensemble, notes of a fit."""
+    """A saved run, a run that was killed and can go on, a sweep, notes of a fit."""
     stream._CHUNK_ROWS, files._CHUNK_BYTES = ROWS, 8 * ROWS
     run = trajectory(n=30, impacts=11)
     run.u[3:20] = 0.0  # as velocities and impulses often are
@@ -141,18 +140,24 @@ def seeds(folder: Path) -> list[Seed]:
 
     with files.load_ensemble(folder / "sweep.nc").dataset as found:
         whole = found.load()
-    others = [circuit_seed(folder), scene_seed(folder), members_seed(folder), notes_seed(folder)]
     return [
         Seed(folder / "saved.nc", lambda path: assert_same(load(path), saved)),
         Seed(folder / "going.nc.part", lambda path: assert_same(load(path), part)),
         Seed(folder / "going.nc.part", goes_on),
         Seed(folder / "sweep.nc", same_sweep),
-        *others,
+        notes_seed(folder),
     ]
+
+
+def other_seeds(folder: Path) -> list[Seed]:
+    """Files of computed results, which take seconds to make: a circuit, a scene, an ensemble."""
+    return [circuit_seed(folder), scene_seed(folder), members_seed(folder)]
 
 
 def circuit_seed(folder: Path) -> Seed:
     """The run of a circuit with a diode: modes, events, energies."""
+    import stickslip as ss
+
     net = ss.Circuit("rectifier")
     net.source("V", "a", "0", voltage=lambda t: np.sin(2000.0 * t))
     net.diode("D", "a", "b")
@@ -182,6 +187,8 @@ def _plain(value: Any) -> Any:
 
 def scene_seed(folder: Path) -> Seed:
     """A run of a scene, written as it was computed."""
+    import stickslip as ss
+
     scene = ss.Scene(dim=2)
     scene.add_static(ss.HalfPlane(normal=(0.0, 1.0)), friction=0.3)
     ball = scene.add_body(ss.Circle(0.1), mass=1.0, position=(0.0, 0.1), velocity=(1.0, 0.0), name="ball")
@@ -193,6 +200,8 @@ def scene_seed(folder: Path) -> Seed:
 
 def members_seed(folder: Path) -> Seed:
     """An ensemble as it was computed, with all that is observed of it."""
+    import stickslip as ss
+
     ss.ensemble(
         ss.library.bouncing_ball(), {"y": "0.5:1.5:20"}, observe="final,impacts,energy", dt=0.01, t_end=0.02,
         out=folder / "members.nc",
@@ -221,15 +230,20 @@ def notes_seed(folder: Path) -> Seed:
     return Seed(folder / "notes.json", same_notes)
 
 
-def attack(count: int, seed: int, folder: Path) -> dict[str, int]:
-    """Try `count` damages; AssertionError, or whatever a reader raised, at the first that passes for data."""
+def attack(count: int, seed: int, folder: Path, every: bool = False) -> dict[str, int]:
+    """Try `count` damages; AssertionError, or whatever a reader raised, at the first that passes for data.
+
+    every : files of every kind
+    """
     warnings.simplefilter("error", UserWarning)  # a file that has lost its digests
     random_ = random.Random(seed)
-    files = seeds(folder)
+    files, weights = seeds(folder), [4, 2, 1, 1, 1]
+    if every:
+        files, weights = [*files, *other_seeds(folder)], [*weights, 4, 2, 2]
     done: dict[str, int] = collections.Counter()
     path = folder / "any.nc.part"
     for _ in range(count):
-        chosen = random_.choices(files, (4, 2, 1, 1, 2, 1, 1, 1))[0]
+        chosen = random_.choices(files, weights)[0]
         kind, content = damaged(chosen, random_)
         path.write_bytes(content)
         begin = time.process_time()
@@ -251,6 +265,6 @@ if __name__ == "__main__":
     memory = Path("/dev/shm")
     where = Path(tempfile.mkdtemp(prefix="stickslip-damage", dir=memory if os.access(memory, os.W_OK) else None))
     try:
-        print(attack(int(sys.argv[1]), int(sys.argv[2]), where))
+        print(attack(int(sys.argv[1]), int(sys.argv[2]), where, sys.argv[3:] == ["all"]))
     finally:
         shutil.rmtree(where, ignore_errors=True)
