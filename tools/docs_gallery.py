@@ -5,6 +5,7 @@ build/gallery until a source of the package changes; to make all of them takes s
 """
 
 import hashlib
+import html
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,9 @@ def picture(scenario: Any, run: Any, path: Path) -> None:
         figure = style.new_figure(WIDTH, WIDTH / ASPECT)
         ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         (box,) = mechanism.windows(drawing, run.q[-1:], run.t[-1:], run.parameters)
+        if drawing.follow is not None:  # the view of what falls is given beside it
+            down = float(run[drawing.follow][-1])
+            box = (box[0], box[1], box[2] + down, box[3] + down)
         mechanism.prepare(ax, mechanism.filled(box, ASPECT))
         mechanism.draw(ax, drawing(run.q[-1], run.t[-1], run.parameters))
         figure.savefig(path, dpi=140)
@@ -67,14 +71,16 @@ def made(name: str, folder: Path) -> tuple[Path, Path | None]:
 
 
 def cards(folder: Path) -> Iterator[tuple[str, str, Path, Path | None]]:
-    """Kind, Markdown, picture and page of every entry."""
+    """Kind, HTML, picture and page of every entry."""
     for kind, names in KINDS.items():
         for name in names():
             shown, page = made(name, folder)
             scenario = library.get(name)
-            live = "" if page is None else f"[open the live page](gallery/{name}.html) · "
-            words = f"**{scenario.title}** {scenario.source}. {live}`stickslip run {name}`"
-            yield kind, f"![{scenario.title}](gallery/{name}.png){{ width=260 }}\n\n{words}\n", shown, page
+            title, source = html.escape(scenario.title), html.escape(scenario.source)
+            image = f'<img src="gallery/{name}.png" alt="{title}">'
+            linked = image if page is None else f'<a href="gallery/{name}.html" title="open the live page">{image}</a>'
+            words = f"<b>{title}</b><span>{source}</span><code>stickslip run {name}</code>"
+            yield kind, f'<div class="gallery-card">{linked}{words}</div>', shown, page
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -83,18 +89,17 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     folder.mkdir(parents=True, exist_ok=True)
     text = [
         "# Gallery",
-        "Every entry of the library, drawn at the end of its run. The pages work without Python and without a server: "
-        "of most mechanisms the sliders simulate anew in the browser, of scenes the pages show the recorded run "
-        "([exports](page.md#exports)).",
+        "Every entry of the library, drawn at the end of its run. A picture opens the live page, which works without "
+        "Python and without a server: of most mechanisms the sliders simulate anew in the browser, of scenes the pages "
+        "show the recorded run ([exports](page.md#exports)).",
     ]
-    last = ""
-    for kind, words, shown, page in cards(folder):
-        if kind != last:
-            text.append(f"## {kind}")
-            last = kind
-        text.append(words)
+    shelves: dict[str, list[str]] = {}
+    for kind, card, shown, page in cards(folder):
+        shelves.setdefault(kind, []).append(card)
         for path in (shown, page):
             if path is not None:
                 files.append(File.generated(config, f"gallery/{path.name}", abs_src_path=str(path)))
+    for kind, entries in shelves.items():
+        text += [f"## {kind}", f'<div class="gallery">{"".join(entries)}</div>']
     files.append(File.generated(config, "gallery.md", content="\n\n".join(text) + "\n"))
     return files

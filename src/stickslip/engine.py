@@ -237,6 +237,10 @@ class Engine(Protocol):
         """A body or a joint (`kind`) of a scene, to be read and driven between steps."""
         raise ValueError(f"{kind} is for scenes; a mechanism is changed by its `params`.")
 
+    def succeed(self, before: Any, drives: bool) -> None:
+        """Take the place of an engine of one simulator; `drives`: with motors and forces that were set by hand."""
+        return None  # a mechanism is driven by its parameters, which stay with the simulator
+
     def ray(self, origin: Any, direction: Any, length: Any, ignore: Any) -> Any:
         """What a ray meets first in a scene, see `Simulator.ray`."""
         raise ValueError("ray is for scenes; a mechanism has no shapes.")

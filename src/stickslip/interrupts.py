@@ -14,6 +14,7 @@ then.
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # `signal` makes an enumeration of each answer: 60 us for all
 import contextlib
 import os
 import signal
@@ -25,6 +26,8 @@ from types import FrameType
 from typing import Any
 
 Handler = Callable[[int, FrameType | None], Any]
+_NUMBERS = tuple(sorted(int(number) for number in signal.valid_signals()))
+_handler_of: Callable[[int], Any] = _signal.getsignal
 
 
 class _Hold:
@@ -39,8 +42,8 @@ class _Hold:
 
     def install(self) -> None:
         """Put `receive` in the place of every handler that is a function."""
-        for number in sorted(signal.valid_signals()):
-            handler = signal.getsignal(number)
+        for number in _NUMBERS:
+            handler = _handler_of(number)
             if callable(handler) and handler is not _end:
                 self.handlers[number] = handler
                 signal.signal(number, self.receive)

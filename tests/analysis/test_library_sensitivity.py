@@ -48,42 +48,93 @@ def run_of(scenario, name, value, t_end):
     return np.concatenate([run.q[-1], run.u[-1]]), list(zip(table["contact"], table["kind"], strict=True))
 
 
-def measured(scenario, name, t_end):
-    """d(q, u)(t_end)/d name by differences of order 6 and the error they claim; None where their events differ.
+def fitted(x, odd, terms):
+    """Slope at 0 of odd polynomials through rows `odd` at x, and its error: four standard errors of what is left over.
 
-    Of several steps the one whose orders 4 and 6 differ least is taken.  Raises ValueError where runs refuse every
-    other value: a start off its constraints.
+    Round-off of gaps moves an impact by (round-off) / (normal speed).  Behind a train of ever smaller impacts, runs
+    scatter by 1e-10, however fine their tolerance is.  Differences of order 4 and 6 alone do not see that.
+    """
+    A = (x / x[0])[:, None] ** (2 * np.arange(terms) + 1)
+    found = np.linalg.lstsq(A, odd, rcond=None)[0]
+    scatter = np.sqrt(((odd - A @ found) ** 2).sum(axis=0) / (len(x) - terms))
+    return found[0] / x[0], 4.0 * float(scatter.max()) * math.sqrt(np.linalg.inv(A.T @ A)[0, 0]) / x[0]
+
+
+def measured(scenario, name, t_end):
+    """d(q, u)(t_end)/d name by runs on both sides and the error that they claim; None where their events differ.
+
+    Odd polynomials of degree 3 and 5 are fitted to eight pairs of runs.  Of several widths the one is taken whose
+    slopes agree best and have the least scatter.  Raises ValueError where runs refuse every other value: a start off
+    its constraints.
     """
     states = (*scenario.system.coordinate_names, *scenario.system.velocity_names)
     start = dict(zip(states, (*scenario.q0, *scenario.u0), strict=True))
     value = float({**scenario.parameters, **start}[name])
-    size = abs(value) or 1.0
     best, claimed, refused = None, math.inf, []
-    for share in (1e-2, 2e-3, 4e-4, 8e-5, 1.6e-5):
-        step = share * size
+    _, events = run_of(scenario, name, value, t_end)
+    for width in (abs(value) or 1.0) * 0.03 * 0.5 ** np.arange(11):
+        x, odd = width * np.cos(np.pi * np.arange(8) / 16.0), []
         try:
-            pairs = [[run_of(scenario, name, value + s * i * step, t_end) for s in (1, -1)] for i in (1, 2, 3)]
+            for step in x:  # the widest first: where events differ, two runs tell
+                pair = [run_of(scenario, name, value + side * step, t_end) for side in (1, -1)]
+                if any(row[1] != events for row in pair):
+                    break
+                odd.append(0.5 * (pair[0][0] - pair[1][0]))
         except ValueError as problem:
             refused.append(problem)
-            continue
         except ArithmeticError:
+            pass
+        if len(odd) < len(x):
             continue
-        if any(row[1] != pairs[0][0][1] for pair in pairs for row in pair):
-            continue
-        d = [(a[0] - b[0]) / step for a, b in pairs]
-        fourth, sixth = (8.0 * d[0] - d[1]) / 12.0, (45.0 * d[0] - 9.0 * d[1] + d[2]) / 60.0
-        error = float(np.abs(sixth - fourth).max())
+        (third, _), (fifth, scatter) = (fitted(x, np.array(odd), terms) for terms in (2, 3))
+        error = max(scatter, float(np.abs(fifth - third).max()))
         if error < claimed:
-            best, claimed = sixth, error
-    if len(refused) == 5:
+            best, claimed = fifth, error
+        if claimed <= 0.1 * SHARE * np.abs(best).max():
+            break
+    if len(refused) == 11:
         raise refused[-1]
     return best, claimed
 
 
-def compared(name, seed, quantities):
-    """(judged, unreliable, unjudged) quantities; asserts agreement of those that are judged.
+def ends(times, t_end):
+    """Ends of runs: t_end, behind a half and a quarter of the events before it, and a tenth of t_end."""
+    times = np.concatenate([[0.0], times[times < t_end], [t_end]])
+    found = [t_end]
+    for share in (0.5, 0.25):
+        count = int(share * (len(times) - 2))
+        found.append(0.5 * (times[count] + times[count + 1]) if count else 0.8 * share * t_end)
+    return [*found, 0.1 * t_end]
 
-    Unjudged are quantities whose differences claim no sufficient accuracy, or whose runs differ in their events.
+
+def verdict(scenario, name, t_end):
+    """("judged", events before t_end), where the derivative is asserted; ("unreliable", why); or ("unjudged", "").
+
+    Unjudged is a quantity whose runs claim no sufficient accuracy, or differ in their events.
+    """
+    found = ss.sensitivity(scenario, [name], t_end=t_end, samples=2)
+    if not found.reliable:
+        return "unreliable", found.reason
+    try:
+        slope, claimed = measured(scenario, name, t_end)
+    except ValueError as problem:
+        assert "constraint" in str(problem), problem
+        return "unreliable", f"no run beside it: {problem}"
+    if slope is None:
+        return "unjudged", ""
+    size = max(float(np.abs(slope).max()), 1e-3)
+    if np.abs(found.end).max() < 1e-9:  # no effect: relative to 1, not to nothing
+        size = max(size, 1.0)
+    if claimed > 0.5 * SHARE * size:
+        return "unjudged", ""
+    assert np.abs(found.end[:, 0] - slope).max() <= SHARE * size, (name, found.end[:, 0], slope, claimed)
+    return "judged", len(found.event_times)
+
+
+def compared(name, seed, quantities):
+    """Lists of (quantity, what is said of it) by "judged", "unreliable" and "unjudged", see `verdict`.
+
+    Runs get shorter until a quantity is judged.
     """
     scenario, rng = drawn(name, seed)
     system = scenario.system
@@ -91,46 +142,33 @@ def compared(name, seed, quantities):
     names = [key for key, value in scenario.parameters.items() if float(value) != 0.0]
     names += [*system.coordinate_names, *system.velocity_names]
     chosen = [str(key) for key in rng.permutation(names)[:quantities]]
-    whole = ss.sensitivity(scenario, chosen, t_end=t_end, samples=2)
-    if len(whole.event_times) > 12:  # long motions with many events leave the line that a derivative describes
-        t_end = 0.5 * (whole.event_times.t[10] + whole.event_times.t[11])
-    judged, unreliable, unjudged = [], [], []
+    times = ss.sensitivity(scenario, chosen, t_end=t_end, samples=2).event_times.t
+    if len(times) > 12:  # long motions with many events leave the line that a derivative describes
+        t_end = 0.5 * (times[10] + times[11])
+    sorted_out = {"judged": [], "unjudged": [], "unreliable": []}
     for key in chosen:
-        for end in (t_end, 0.4 * t_end, 0.1 * t_end):
-            found = ss.sensitivity(scenario, [key], t_end=end, samples=2)
-            if not found.reliable:
-                unreliable.append((key, found.reason))
+        said = {}
+        for end in ends(times, t_end):
+            word, what = verdict(scenario, key, end)
+            said.setdefault(word, what)
+            if word == "judged":
                 break
-            try:
-                slope, claimed = measured(scenario, key, end)
-            except ValueError as problem:
-                assert "constraint" in str(problem), problem
-                unreliable.append((key, f"no run beside it: {problem}"))
-                break
-            size = 0.0 if slope is None else max(float(np.abs(slope).max()), 1e-3)
-            if slope is not None and np.abs(found.end).max() < 1e-9:  # no effect: relative to 1, not to nothing
-                size = max(size, 1.0)
-            if slope is not None and claimed <= 0.5 * SHARE * size:
-                assert np.abs(found.end[:, 0] - slope).max() <= SHARE * size, (key, found.end[:, 0], slope, claimed)
-                judged.append(key)
-                break
-        else:
-            unjudged.append(key)
-    return judged, unreliable, unjudged
+        word = next(word for word in sorted_out if word in said)
+        sorted_out[word].append((key, said[word]))
+    return sorted_out
 
 
 def test_brick_on_ramp_with_random_parameters():
-    judged, _, unjudged = compared("brick_on_ramp", 1, 2)
-    assert judged and not unjudged
+    found = compared("brick_on_ramp", 1, 2)
+    assert len(found["judged"]) == 2
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in ss.library.names() if name not in SPATIAL])
 def test_mechanisms_with_random_parameters(name):
-    judged, unreliable, unjudged = compared(name, 1, 4)
-    assert judged or unreliable, unjudged
-    assert len(unjudged) <= 1, unjudged
-    assert all(reason for _, reason in unreliable)
+    found = compared(name, 1, 4)
+    assert len(found["unjudged"]) <= 1, found
+    assert all(reason for _, reason in found["unreliable"])
 
 
 def eigenvalues(found):

@@ -46,28 +46,28 @@ def agrees(scene, names, dt, t_end, stepper="moreau-midpoint", share=1e-6):
 
 
 def test_a_box_that_tumbles_and_bounces_agrees_with_differences_of_its_runs():
-    scene = on_floor(ss.Box((1, 0.6, 0.4)), 1.0, (1, 0.3, 0), (1, 2, 3), restitution=0.5)
-    found = agrees(scene, ["body.z", "restitution", "body.size_x"], 0.025, 0.5)
+    scene = on_floor(ss.Box((1, 0.6, 0.4)), 0.7, (1, 0.3, -2), (1, 2, 3), restitution=0.5)
+    found = agrees(scene, ["restitution", "body.size_x"], 0.025, 0.25)
     assert not found.converges and len(found.strikes) > 0
 
 
 def test_a_cube_that_slides_to_rest_tends_to_the_motion():
     """x = v^2 / (2 mu g).  In n steps, dx/dv = (n - 1/2) dt and dx/dmu = -n (n - 1) / 2 g dt^2, n = v / (mu g dt)."""
-    dt, cube = 0.05, on_floor(ss.Box((1, 1, 1)), 0.5, (2, 0, 0))
-    found = ss.step_sensitivity(cube, ["body.vx", "friction"], dt=dt, t_end=0.8, every=50)
+    dt, cube = 0.05, on_floor(ss.Box((1, 1, 1)), 0.5, (1, 0, 0))
+    found = ss.step_sensitivity(cube, ["body.vx", "friction"], dt=dt, t_end=0.4, every=50)
     assert found.reliable and found.converges and len(found.t) == 2
-    n = np.ceil(2.0 / (0.3 * G * dt))
+    n = np.ceil(1.0 / (0.3 * G * dt))
     assert found.end[0] == pytest.approx([(n - 0.5) * dt, -0.5 * n * (n - 1) * G * dt**2], rel=1e-8)
-    motion = np.array([2.0 / (0.3 * G), -2.0 / (0.3**2 * G)])
+    motion = np.array([1.0 / (0.3 * G), -0.5 / (0.3**2 * G)])
     assert np.abs(found.end[0] - motion).max() < 4.0 * dt
 
 
 def test_a_ball_that_slides_and_then_rolls():
-    """Rolling, v = 5/7 v_0 + 2/7 r omega_0, whatever friction and mass are."""
+    """Rolling, v = 5/7 v_0 + 2/7 r omega_0, whatever friction is."""
     ball = on_floor(ss.Sphere(0.5), 0.5, (2, 0, 0))
-    found = ss.step_sensitivity(ball, ["body.vx", "body.wy", "friction", "body.mass"], dt=0.05, t_end=0.5)
+    found = ss.step_sensitivity(ball, ["body.vx", "body.wy", "friction"], dt=0.05, t_end=0.3)
     assert found.reliable and found.converges
-    assert found.end[7] == pytest.approx([5 / 7, 1 / 7, 0, 0], abs=1e-9)
+    assert found.end[7] == pytest.approx([5 / 7, 1 / 7, 0], abs=1e-9)
 
 
 def test_a_ball_that_bounces_has_the_derivative_of_its_steps():

@@ -45,6 +45,26 @@ def test_arcs_can_be_computed_again():
             assert seen(again, arc) == arcs[i + number][1], (i, number)
 
 
+def test_a_run_may_end_and_be_looked_at_right_where_slip_ends():
+    """Arcs hold every time up to the end of the last step of a slip, to the last bit."""
+    ball = ss.library.sliding_ball()
+    stops = float(ball.simulate(dt=0.3, t_end=0.3, stepper="event-driven", progress=False).events()["time"][0])
+    rolls = np.array([5.0 + 2.0 * 0.028 * 20.0, 2.0 * 0.028 * 60.0]) / 7.0  # 5/7 v + 2/7 R (omega_y, -omega_x)
+    for t_end in (np.nextafter(stops, 0.0), stops, np.nextafter(stops, 1.0)):
+        run = ball.simulate(dt=float(t_end), t_end=float(t_end), stepper="event-driven", progress=False)
+        assert run.complete and run.t[-1] == t_end
+        assert run.u[-1, :2] == pytest.approx(rolls, abs=1e-12)
+    run = ball.simulate(dt=stops, t_end=2.0 * stops, stepper="event-driven", progress=False)
+    assert run.complete and run.u[1, :2] == pytest.approx(rolls, abs=1e-12)
+    found = ss.sensitivity(ball, "friction", t_end=stops, samples=2)
+    assert not found.reliable and found.reason
+    q, u, p = ball.system.check(ball.q0, ball.u0, None, 0.0)
+    arcs = list(EventDriven().motion(ball.system, q, u, p, 0.0, stops, Newton(), solver_from("auto")).arcs())
+    assert [arc.t_A for arc in arcs[1:]] == [arc.t_E for arc in arcs[:-1]] and arcs[-1].t_E == stops
+    last = arcs[-1].vector(np.linspace(arcs[-1].t_A, stops, 9))
+    assert last[:, 6:8] == pytest.approx(rolls + 0.0 * last[:, 6:8], abs=1e-6) and arcs[-1].mode.slides[0]
+
+
 @pytest.mark.parametrize("method", [DOP853, Radau])
 def test_an_integrator_goes_on_from_where_another_stood(method):
     """Whatever it carries from step to step: step sizes, errors, Jacobian, factors, first guesses."""

@@ -10,6 +10,7 @@ gymnasium = pytest.importorskip("gymnasium")
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
 import stickslip.gym as sg  # noqa: E402
+from stickslip.run.simulator import StepError  # noqa: E402
 
 TASKS = (sg.Juggling, sg.SlopeWalker)
 pytestmark = pytest.mark.filterwarnings("ignore:.*Box observation space.*")
@@ -43,6 +44,50 @@ def test_members_of_a_vector_are_single_environments_bit_for_bit(task):
         assert alone[0].tolist() == seen[2].tolist() and alone[1:4] == (reward[2], ended[2], cut[2])
         if ended[2]:
             return
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_members_of_a_vector_of_scenes_are_single_environments_bit_for_bit(threads):
+    """Beside Gymnasium's own vector of single environments, through the end of an episode and the next one's start."""
+    many = gymnasium.make_vec("stickslip/PushBox-v0", num_envs=3, threads=threads, horizon=4)
+    plain = gymnasium.vector.SyncVectorEnv([lambda: sg.PushBox(horizon=4)] * 3)
+    assert many.metadata["autoreset_mode"] == plain.metadata["autoreset_mode"]
+    assert many.observation_space == plain.observation_space and many.action_space == plain.action_space
+    first, other = many.reset(seed=3)[0], plain.reset(seed=3)[0]
+    assert np.array_equal(first, other) and len(np.unique(first[:, 1])) == 3
+    rng, cuts = np.random.default_rng(0), 0
+    for _ in range(6):
+        actions = rng.uniform([0.0, -0.1], [0.3, 0.1], (3, 2))
+        found, wanted = many.step(actions), plain.step(actions)
+        assert all(np.array_equal(a, b) for a, b in zip(found[:4], wanted[:4], strict=True)) and found[4] == {}
+        cuts += int(found[3].sum())
+    assert cuts == 3
+    many.close()
+
+
+def test_a_vector_of_scenes_refuses_bad_input_and_names_failed_members():
+    box = sg.PushBox()
+    with pytest.raises(ValueError, match="make must make a new SceneEnv at each call"):
+        sg.SceneVectorEnv(lambda: box, 2)
+    many = sg.SceneVectorEnv(sg.PushBox, 2)
+    with pytest.raises(ValueError, match="seed must be a whole number or 2 of them, got 3"):
+        many.reset(seed=[1, 2, 3])
+    many.reset(seed=0)
+    for actions, words in ((np.zeros(2), r"shape \(2, 2\)"), ([[0.1, 0.0], [np.nan, 0.0]], "action must be finite")):
+        with pytest.raises(ValueError, match=words):
+            many.step(actions)
+    assert all(env.sim.t == 0.0 for env in many.envs)
+
+    def stuck(n):
+        raise StepError("no way on")
+
+    many.envs[1].sim.step = stuck
+    _, _, ended, _, info = many.step(np.full((2, 2), 0.1))
+    assert ended.tolist() == [False, True] and info["failed"][1] == "no way on" and info["_failed"].tolist() == [0, 1]
+    del many.envs[1].sim.step
+    _, reward, ended, _, info = many.step(np.full((2, 2), 0.1))
+    assert reward[1] == 0.0 and not ended.any() and info == {} and many.envs[1].sim.t == 0.0
+    many.close()
 
 
 def test_an_episode_that_is_over_begins_anew_at_the_next_step():
@@ -82,7 +127,7 @@ def test_searches_learn_to_walk_and_to_push():
     start = np.zeros((2, 7))
     start[0, 6] = 0.2
     spread = np.array([[0.0] * 7, [2.0, 1.0, 0.5, 2.0, 0.5, 0.1, 0.02]])
-    box = sg.random_search(gymnasium.vector.SyncVectorEnv([sg.PushBox] * 12), 4, start=start, spread=spread)
+    box = sg.random_search(sg.SceneVectorEnv(sg.PushBox, 12), 4, start=start, spread=spread)
     assert box.returns[-1] > 1.5 * box.returns[0]
 
 

@@ -70,6 +70,17 @@ def test_steps_of_a_scene_are_those_of_simulate(every):
     equal_runs(sim.trajectory(), wanted)
 
 
+@pytest.mark.parametrize("every", [1, 4])
+def test_few_steps_at_a_time_are_those_of_simulate_and_need_no_driver(every, monkeypatch):
+    scenario = ss.library.woodpecker()
+    wanted = scenario.simulate(dt=1e-4, t_end=0.07, every=every, progress=False)
+    sim = ss.Simulator(scenario, dt=1e-4, every=every)
+    monkeypatch.setattr(module.Simulator, "_march", lambda sim, n: pytest.fail("the driver needs 250 us"))
+    for _ in range(100):
+        sim.step(7)
+    equal_runs(sim.trajectory(), wanted)
+
+
 @pytest.mark.parametrize(
     "options", [{"stepper": "moreau-jean"}, {"engine": "reference"}, {"law": "poisson"}, {"solver": "lemke"}]
 )
@@ -190,6 +201,18 @@ def test_a_parameter_holds_from_the_next_step_on():
     assert np.linalg.norm(sim.q - at_rest) == pytest.approx(0.5 * slope, rel=5e-3)
 
 
+def test_a_parameter_holds_from_the_next_single_step_on_with_an_impact_law():
+    """The kernel has the numbers of the law behind the parameters, in an array of its own."""
+    single, many = (ss.Simulator(ss.library.bouncing_ball(restitution=0.8), dt=1e-3, law="poisson") for _ in range(2))
+    for sim in (single, many):
+        sim.step()
+        sim.params["restitution"] = 0.2
+    for _ in range(1000):
+        single.step()
+    many.step(1000)
+    assert np.array_equal(single.q, many.q) and abs(many.q[0]) < 1e-3
+
+
 def test_bad_input_is_one_line_and_changes_nothing():
     sim = ss.Simulator(ss.library.woodpecker(), dt=1e-4)
     sim.step(10)
@@ -266,6 +289,23 @@ def test_set_state_goes_on_as_a_run_from_there():
     equal_runs(sim.trajectory(), wanted)
     sim.reset()
     assert sim.t == 0.0 and np.array_equal(sim.q, scenario.q0)
+
+
+def test_what_was_set_by_hand_stays_and_handles_follow_to_another_state():
+    sim = ss.Simulator(pendulum(), dt=1e-3)
+    hip, bar, motor = sim.joint("hip"), sim.body("bar"), ss.Motor(target=0.3, stiffness=50.0, damping=5.0, effort=9.0)
+    hip.motor, hip.torque, bar.force = motor, 2.0, (1.0, 0.5)
+    sim.step(3)
+    other = sim.copy()
+    sim.set_state(u=[0.0, 0.0, 0.0])
+    assert sim.joint("hip").motor == motor and hip.torque == 2.0 and sim.body("bar").force.tolist() == [1.0, 0.5]
+    sim.step(50)
+    assert hip.coordinate == sim.joint("hip").coordinate != other.joint("hip").coordinate
+    assert bar.position.tolist() == sim.body("bar").position.tolist()
+    hip.torque = 3.0
+    assert sim.joint("hip").torque == 3.0 and other.joint("hip").torque == 2.0
+    sim.reset()
+    assert hip.torque == 0.0 and hip.coordinate == 0.0 and bar.force.tolist() == [0.0, 0.0]
 
 
 def test_contacts_of_a_mechanism_carry_its_weight():

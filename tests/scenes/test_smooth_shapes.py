@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
 from scipy.spatial import ConvexHull as QuickHull
 
 import stickslip as ss
@@ -326,6 +327,34 @@ def test_a_disc_rolls_round_its_rim_with_its_centre_at_rest():
     run, disc, angle = tilted_disc(None, 1e-4, 0.2)
     assert run.certificate.failed_steps == 0
     assert np.abs(angle - 0.1).max() < 2e-3 and np.abs(disc.path(run)[:, :2]).max() < 2e-4
+
+
+def test_a_coin_rolls_in_a_circle_from_its_first_step_on():
+    """Steady precession: Omega x L is the moment about the centre.  Half of the first step was lost: 7e-4 m."""
+    R, tilt, thin, far, t_end = 0.2, 0.4, 1e-3, 0.5, 0.1
+    across, about = R**2 / 4 + thin**2 / 12, R**2 / 2
+    axis = np.array([math.cos(tilt), 0, -math.sin(tilt)])
+    rim = -R * np.array([math.sin(tilt), 0, math.cos(tilt)]) + thin / 2 * axis
+
+    def rolling(speed):
+        round_z = np.array([0, 0, speed])
+        v = np.cross(round_z, (-far, 0, 0))
+        spin = round_z - (v + np.cross(round_z, rim))[1] / np.cross(axis, rim)[1] * axis
+        L = across * spin + (about - across) * (spin @ axis) * axis
+        force = np.cross(round_z, v) + np.array([0, 0, 9.81])
+        return (np.cross(round_z, L) - np.cross(rim, force))[1], v, spin
+
+    speed = brentq(lambda speed: rolling(speed)[0], 1.0, 5.0)
+    _, v, spin = rolling(speed)
+    scene = ss.Scene()
+    scene.add_static(ss.HalfSpace((0, 0, 1)), friction=2.0)
+    coin = scene.add_body(
+        ss.Disc(R, thin), mass=1.0, inertia=(across, across, about), position=(-far, 0, -rim[2]),
+        orientation=turn(math.acos(axis[2]), (0, 1, 0)), velocity=v, angular_velocity=spin,
+    )  # fmt: skip
+    run = scene.simulate(dt=1e-3, t_end=t_end)
+    there = far * np.array([-math.cos(speed * t_end), -math.sin(speed * t_end)])
+    np.testing.assert_allclose(coin.path(run)[-1, :2], there, rtol=0, atol=1e-6)
 
 
 @pytest.mark.slow

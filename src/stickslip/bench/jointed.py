@@ -40,6 +40,10 @@ def robot_scene(path: Path) -> tuple[Any, float]:
     return scene, ground
 
 
+WORTH_OPTIMISING = 0.5
+"""End of a motion [s] from which machine code is optimised before it is timed; shorter ones are a test of the bench."""
+
+
 def chain_scene(links: int, load: float) -> Any:
     """Links on ball joints that swing down from the horizontal, the last one `load` times as heavy as the others."""
     from stickslip.scenes.scene import Scene
@@ -62,7 +66,8 @@ def timed(scene: Any, t_end: float, tol: float) -> dict[str, Any]:
     from stickslip.run.scene_simulate import prepare_run
     from stickslip.scenes import step
 
-    step.march.expect_long_work()  # two marches of a tenth of a second would run quick code alone
+    if t_end >= WORTH_OPTIMISING:
+        step.march.expect_long_work()  # two marches of a tenth of a second would run quick code alone
     spent, trajectory = np.inf, None
     for _ in range(2):
         run = prepare_run(scene, DT, t_end, every=10, tol=tol, on_failure="continue", overlap="keep")

@@ -1,10 +1,10 @@
 """`stickslip bench scenes`: stack of cubes, ramp and thrown cube, here and in MuJoCo, Bullet and Drake, in one run.
 
 Bodies that tumble, fall and are hit follow (`stickslip.bench.tumbling`), with what is wanted of them, then robots of a
-folder and a chain (`stickslip.bench.jointed`).  Then comes the cost of a step against the number of contacts
-(`stickslip.bench.piles`).  Creep, drift and lift are distances [m] from the exact motion.  All programs take one step
-size; each takes its default solver.  Speeds are given by the wall clock and by processor time, which other jobs on the
-machine do not slow down.
+folder and a chain (`stickslip.bench.jointed`), and robots that stand (`stickslip.bench.standing`).  Then comes the cost
+of a step against the number of contacts (`stickslip.bench.piles`).  Creep, drift and lift are distances [m] from the
+exact motion.  All programs take one step size; each takes its default solver.  Speeds are given by the wall clock and
+by processor time, which other jobs on the machine do not slow down.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.bench import jointed, tumbling
+from stickslip.bench import jointed, standing, tumbling
 from stickslip.bench import piles as bench_piles
 
 DT, G, FRICTION = 1e-3, 9.81, 0.5
@@ -26,6 +26,7 @@ HYDROELASTIC_MODULUS = (
     1e6  # [Pa] of Drake's cubes: the stiffest of 1e5, 1e6, 1e7 with which the thrown cube does not tip over
 )
 PEERS = {"mujoco": "mujoco", "bullet": "pybullet", "drake": "pydrake"}
+PARTS: dict[str, Any] = {"tumbling": tumbling, "jointed": jointed, "standing": standing}
 Cubes = tuple[list[tuple[float, float, float]], float, float]
 """Positions of the cubes, angle of the ground about y [rad], speed of the first cube along x."""
 
@@ -239,6 +240,7 @@ def measure(quick: bool, say: Callable[[str], None], folder: str | None = None) 
     peer = "mujoco" not in results["missing"]
     results["tumbling"] = tumbling.measure(quick, peer, marched, say)
     results["jointed"] = jointed.measure(quick, peer, folder, say)
+    results["standing"] = standing.measure(quick, results["missing"], folder, say)
     return {**results, "cost": bench_piles.measure(quick, say)}
 
 
@@ -284,5 +286,5 @@ def table(results: dict[str, Any]) -> Any:
             speeds = ("t_end", "steps_per_s", "steps_per_cpu_s")
             words = ", ".join(f"{key} {value:.1e}" for key, value in row.items() if key not in speeds)
             shown.add_row(case, name, words, *(f"{row[key]:.3g}" for key in speeds[1:]))
-    others = (tumbling.table(results["tumbling"]), jointed.table(results["jointed"]))
+    others = (part.table(results[name]) for name, part in PARTS.items())
     return Group(shown, *others, bench_piles.table(results["cost"]))

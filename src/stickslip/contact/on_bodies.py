@@ -10,8 +10,8 @@ bodies as further unknowns they are not,
 and J^T p + q tells the velocities at the contacts: as p is one velocity for all contacts of a body, they never
 contradict each other, however large the impulses are.  So p is carried along and not computed from the impulses anew.
 
-Towers of 250 boxes with masses 1e6 apart, 1,000 contacts, six seeds, 1e-8: 6 solved in 2 to 4 s.  With W alone, of the
-first three one is solved, and two end at 2e-7 and 5e-7.
+Towers of 250 boxes with masses 1e6 apart, 1,000 contacts, nine seeds, 1e-8: 8 solved, one ends at 4.7e-7.  With W
+alone, of the first three one is solved, and two end at 2e-7 and 5e-7.
 """
 
 from __future__ import annotations

@@ -283,14 +283,22 @@ class EventEngine(MechanismEngine):
     def measure(self, memory: Memory, t: Array, q: Array, u: Array) -> Measured:
         return Measured(*measured(self.system, self.kernel, q, u, t, memory.p))
 
+    def _catch_up(self, motion: Motion) -> None:
+        """Compute the arc under way again where a run that went on had nothing left to do: it is counted, too."""
+        if self.arc is None and motion.kept is not None:
+            self._arc_at(-math.inf)
+
     def notes(self) -> dict[str, str]:
         """How often what happened."""
         if self.motion is None:
             return {}
+        self._catch_up(self.motion)
         book = self.motion.book
         error = {"accumulation_error": f"{book.accumulation_error:.3g} s"} if book.accumulation_error else {}
         return {**{key: str(count) for key, count in book.counts.items() if count}, **error}
 
     def events(self) -> EventTable:
         """The events so far, in the order of time."""
+        if self.motion is not None:
+            self._catch_up(self.motion)
         return EventTable.of([] if self.motion is None else self.motion.happened, self.system.contact_names, True)

@@ -35,7 +35,7 @@ from stickslip.contact.spatial_contact import (
 )
 from stickslip.events.book import EventBook, MotionError
 from stickslip.events.modes import ROUND_OFF, onto_contacts
-from stickslip.events.space_arcs import Phase, SpaceArc, SpaceKept, SpaceMode, put_back, stand_of
+from stickslip.events.space_arcs import Phase, SpaceArc, SpaceKept, SpaceMode, Tailed, put_back, stand_of
 from stickslip.impacts.impact import impact_at
 from stickslip.laws import ImpactLaw
 from stickslip.mechanisms.inertia import Inertia
@@ -327,15 +327,17 @@ class SpaceMotion:
             self.fastest = np.where(self.slides, np.maximum(self.fastest, speed), 0.0)
             self._measure_constraints()
             self.kept = kept
+            if event is None and solver.status != "finished":
+                stops = [int(k) for k in np.flatnonzero(self.slides) if self._stops(int(k), speed, after)]
+                if stops:  # its last step belongs to the arc, or no arc would hold the time up to the event
+                    rest = self._finish(stops[0], speed, after)
+                    yield SpaceArc(t_A, self.t, phase.mode, self.f, Tailed(dense, end, *rest))
+                    return "stops", stops[0]
             yield SpaceArc(t_A, end, phase.mode, self.f, dense)
             if event is not None:
                 return event[1:]
             if solver.status == "finished":
                 return None
-            stops = [int(k) for k in np.flatnonzero(self.slides) if self._stops(int(k), speed, after)]
-            if stops:
-                self._finish(stops[0], speed, after)
-                return "stops", stops[0]
             if phase.stiff != self._is_stiff(after) or self._off(after):
                 return "go on", -1
 
@@ -379,12 +381,19 @@ class SpaceMotion:
         rate = found.gamma[k, 1] * found.rates[k, 1] + found.gamma[k + 1, 1] * found.rates[k + 1, 1]
         return bool(rate < 0.0 and speed[k] <= STOPPED * self.fastest[k])
 
-    def _finish(self, k: int, speed: Array, found: Forces) -> None:
-        """The last step of a slip, in which its speed falls to zero; what is left out is its square."""
+    def _finish(self, k: int, speed: Array, found: Forces) -> tuple[Array, Array]:
+        """The last step of a slip, in which its speed falls to zero; what is left out is its square.
+
+        It leads at most to the end of the run.  Returned are the vector before it and its rates.
+        """
         rate = found.gamma[k, 1] * found.rates[k, 1] + found.gamma[k + 1, 1] * found.rates[k + 1, 1]
-        dt = min(float(speed[k] ** 2 / -rate), max(0.0, self.t_end - self.t))
+        left = max(0.0, self.t_end - self.t)
+        dt = min(float(speed[k] ** 2 / -rate), left)
         y = self._vector()
-        self._take(self.t + dt, y + dt * self._rates(self.t, y))
+        rates = self._rates(self.t, y)
+        # t + (t_end - t) may miss t_end by a rounding, and what is left would be a run of its own
+        self._take(self.t_end if dt >= left else self.t + dt, y + dt * rates)
+        return y, rates
 
     def _off(self, found: Forces) -> bool:
         """Whether the integrator has drifted off the closed contacts or the constraints."""

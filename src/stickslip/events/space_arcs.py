@@ -31,6 +31,24 @@ class SpaceMode:
 
 
 @dataclass(frozen=True, eq=False)
+class Tailed:
+    """Dense output of a step whose end at `time` is followed by one more straight step: y(t) = y + (t - time) rates."""
+
+    dense: Any
+    time: float
+    y: Array
+    rates: Array
+
+    def __call__(self, t: Any) -> Array:
+        """The vector at a time, or as columns at several times."""
+        late = np.subtract(t, self.time)
+        if np.ndim(late) == 0:
+            return np.asarray(self.dense(t) if late <= 0.0 else self.y + late * self.rates)
+        tail = self.y[:, None] + late * self.rates[:, None]
+        return np.where(late <= 0.0, self.dense(np.minimum(t, self.time)), tail)
+
+
+@dataclass(frozen=True, eq=False)
 class SpaceArc:
     """One step of an integrator: the motion in one mode from t_A to t_E, see `arcs.Arc`."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -59,6 +61,20 @@ def plot(trajectory: Trajectory, scenario: SceneScenario | Scene) -> Figure:
             ax.set_xlabel("t [s]")
         left.set_xlim(trajectory.t[0], trajectory.t[-1])
         dress(figure, shown.title, caption(trajectory, shown.source))
+    return figure
+
+
+def gallery(runs: Sequence[tuple[SceneScenario, Trajectory]], columns: int = 4) -> Figure:
+    """Return one picture per scene: its last record, with the title and the time."""
+    with style.look():
+        rows = -(-len(runs) // columns)
+        figure = style.new_figure(2.6 * columns, 2.3 * rows)
+        for k, (scenario, trajectory) in enumerate(runs):
+            ax = figure.add_subplot(rows, columns, k + 1)
+            (box,) = _boxes(trajectory, scenario, np.array([len(trajectory) - 1]))
+            mechanism.prepare(ax, mechanism.filled(_with_surroundings(box, scenario), 1.3))
+            mechanism.draw(ax, scenario.drawing(trajectory.q[-1], trajectory.t[-1], trajectory.parameters))
+            ax.set_title(f"{scenario.title}, t = {trajectory.t[-1]:.3g} s", fontsize=7.5)
     return figure
 
 

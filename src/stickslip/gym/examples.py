@@ -13,6 +13,7 @@ from stickslip.checks import Array
 from stickslip.drawing.primitives import Circle, Drawing, Primitive, line
 from stickslip.gym.mechanism import MechanismEnv, MechanismVectorEnv
 from stickslip.gym.scene import SceneEnv
+from stickslip.gym.scenes import SceneVectorEnv
 from stickslip.gym.task import Task
 from stickslip.library.compass_gait import compass_gait
 from stickslip.mechanisms.elements import Contact
@@ -203,3 +204,9 @@ def many_SlopeWalker(num_envs: int = 1, **options: Any) -> MechanismVectorEnv:
 
 def one_PushBox(**options: Any) -> PushBox:
     return PushBox(**options)
+
+
+def many_PushBox(
+    num_envs: int = 1, render_mode: str | None = None, *, threads: int | None = None, **options: Any
+) -> SceneVectorEnv:
+    return SceneVectorEnv(lambda: PushBox(**options), num_envs, render_mode, threads=threads)

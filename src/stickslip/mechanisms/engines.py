@@ -205,10 +205,13 @@ class Compiled(MechanismEngine):
 
     def once(self, memory: Memory, block: Block) -> Callable[[], int]:
         self.module.march.expect_long_work()  # code that is replaced on the way would hold up one of the steps
-        arguments = tuple(map(plain, self.arguments(memory, 1, block)))
-        kernel = self.module.march.version(*arguments)
+        given = self.arguments(memory, 1, block)
+        arguments, p = tuple(map(plain, given)), given[0].p
+        kernel, own = self.module.march.version(*arguments), len(memory.p)
 
         def step() -> int:
+            if p is not memory.p:  # with an impact law its numbers follow, in an array of their own
+                p[:own] = memory.p
             status, _, block.n_events, block.records = kernel(*arguments)
             return int(status)
 

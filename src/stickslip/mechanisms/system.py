@@ -537,9 +537,12 @@ class System:
         )
 
     def _state(self, values: ArrayLike, label: str, kind: str, names: tuple[str, ...]) -> Array:
-        state = real_array(
-            values, f"{label} must be {self.n_dof} numbers, one per {kind} ({', '.join(names)}), got {values!r}."
-        )
+        if type(values) is np.ndarray and values.dtype == float:  # its words would take longer than all checks
+            state = values.copy()
+        else:
+            state = real_array(
+                values, f"{label} must be {self.n_dof} numbers, one per {kind} ({', '.join(names)}), got {values!r}."
+            )
         if state.shape != (self.n_dof,):
             raise ValueError(
                 f"{label} must have shape ({self.n_dof},), one per {kind} ({', '.join(names)}), got {state.shape}."

@@ -33,6 +33,8 @@ from stickslip.trajectory import STATE_NAMES, Certificate, ContactTable, Traject
 
 PENDING = 256
 """Records of single steps that are kept together before they are handed to the store."""
+FEW = 100
+"""Steps that are done one by one: the driver needs some 250 us to begin and end a march, however short it is."""
 NEVER = 2**62
 """Steps between two records of a simulator that is to keep none."""
 
@@ -117,13 +119,15 @@ class Simulator:
         self.params: Params = Params(self, own)
         self._start(self._t0, None, None)
 
-    def _start(self, t: float, q: Any, u: Any) -> None:
-        """Stand at a state, None: that of the scenario, with an empty recording."""
+    def _start(self, t: float, q: Any, u: Any, drives: bool = False) -> None:
+        """Stand at a state, None: that of the scenario, with an empty recording; `drives`: motors and forces stay."""
         run = self._scenario.prepared(t, q, u, dict(self.params), self._options)
         with uninterrupted():
             with announced(run.system.name, bar_wanted(None)):
                 store = Store(run, thins=True)
                 run.engine.warm_up(run.state, store.block(0))
+            if (before := vars(self).get("_run")) is not None:
+                run.engine.succeed(before.engine, drives)
             self._run, self._store, self._since = run, store, time.perf_counter()
             self._single = _Single(run, store)
 
@@ -187,13 +191,13 @@ class Simulator:
         return float(kinetic), float(potential)
 
     def set_state(self, *, t: float | None = None, q: Any = None, u: Any = None) -> None:
-        """Stand at another state; what is not given stays as it is.
+        """Stand at another state; what is not given stays as it is, and so do parameters, motors and forces.
 
         The state is checked as a start is: sizes, finite numbers, no body inside another.  Where it is refused, the
         simulator stays as it was.  The contact memory, the certificate and the recording begin anew.
         """
         when = self.t if t is None else real_number(t, "t")
-        self._start(when, self.q if q is None else q, self.u if u is None else u)
+        self._start(when, self.q if q is None else q, self.u if u is None else u, drives=True)
 
     # -- steps ---------------------------------------------------------------------------------------------------------
 
@@ -202,10 +206,13 @@ class Simulator:
 
         Ctrl-C leaves the simulator at the end of a step.
         """
-        if n != 1 and whole_number(n, "n") > 1:
-            self._march(n - 1)
-        if self._single.step() != codes.DONE:
-            self._march(1)
+        left = 1 if n == 1 else whole_number(n, "n")
+        if left > FEW:
+            self._march(left - 1)
+            left = 1
+        for _ in range(left):
+            if self._single.step() != codes.DONE:
+                self._march(1)
 
     def _march(self, n: int) -> None:
         """March through the driver, in pieces."""
@@ -252,7 +259,7 @@ class Simulator:
                 advance(self.steps - first)
 
     def reset(self) -> None:
-        """Go back to the start that the simulator was made with; parameters stay as they are now."""
+        """Go back to the start that the simulator was made with; parameters stay, motors are the scene's again."""
         self._start(self._t0, None, None)
 
     # -- what is there to be read --------------------------------------------------------------------------------------

@@ -40,16 +40,21 @@ def driven_velocities(engine: SceneEngine, state: SceneState, n: int) -> np.ndar
 
 
 def apply_functions(engine: SceneEngine, state: SceneState) -> None:
-    """Evaluate forces that are functions, at the state before the step."""
+    """Evaluate forces that are functions, at the midpoint of the step, with the velocities before, as springs are.
+
+    With the place before the step an oscillator loses or gains what is of first order in dt.
+    """
     if not engine.called:
         return
-    dim, t = engine.scene.dim, state.t
+    dim, half = engine.scene.dim, (1.0 - engine.options.theta) * engine.options.dt
+    t = state.t + half
     wrench = engine.bodies.wrench
     wrench[:] = engine.constant + engine.pushes
     for force in engine.called:
         i = force.body
-        x, v = engine.bodies.pose[i, :dim].copy(), engine.bodies.vel[i, :dim].copy()
-        where = f"on {engine.scene.bodies[i].name!r} at t = {t:g} s"
+        v = engine.bodies.vel[i, :dim].copy()
+        x = engine.bodies.pose[i, :dim] + half * v
+        where = f"on {engine.scene.bodies[i].name!r} at t = {state.t:g} s"
         if callable(force.force):
             name = f"force {where}"
             wrench[i, :dim] += vector(called(force.force, (t, x, v), name), name, dim)

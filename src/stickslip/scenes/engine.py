@@ -133,6 +133,7 @@ class SceneEngine(Engine):
         self.driven = [body for body in scene.bodies if body.kind == "driven"]
         self.called = [force for force in scene.forces if callable(force.force) or callable(force.torque)]
         self.wrench, self.pushes = np.zeros((n, 6)), np.zeros((n, 6))
+        self.successor: SceneEngine | None = None  # the engine of the simulator, once it stands at another state
         self.by_hand = np.zeros(1, np.int64)  # what a hand has set to do work, see `note_drive`
         self.constant = self.bodies.wrench.copy()  # forces and torques of the scene that are numbers
         self.narrow = tables.narrow_room(self.geoms)
@@ -261,6 +262,9 @@ class SceneEngine(Engine):
 
     def handle(self, kind: str, which: Any) -> Any:
         return handles.joint_handle(self, which) if kind == "joint" else handles.body_handle(self, which)
+
+    def succeed(self, before: Any, drives: bool) -> None:
+        handles.succeed(before, self, drives)
 
     def _let_appear(self, state: SceneState) -> bool:
         """Make room for the bodies that appear in the next step; False where they overlap others and must not."""

@@ -33,13 +33,44 @@ if TYPE_CHECKING:
     from stickslip.scenes.scene import Scene
 
 
-class BodyHandle:
+DRIVES = [SPEED, EFFORT, TARGET, STIFFNESS, DAMPING, TORQUE]
+"""Numbers of a joint that can be set by hand."""
+
+
+class _Handle:
+    """What belongs to a simulator, whichever engine it has: `set_state` and `reset` begin with a new one."""
+
+    __slots__ = ("_held",)
+
+    def __init__(self, engine: SceneEngine) -> None:
+        self._held = engine
+
+    @property
+    def _engine(self) -> SceneEngine:
+        while self._held.successor is not None:
+            self._held = self._held.successor
+        return self._held
+
+
+def succeed(before: SceneEngine, after: SceneEngine, drives: bool) -> None:
+    """Let handles of one engine follow to the next one; `drives`: with all that was set by hand."""
+    if drives:
+        if before.joints is not None and after.joints is not None:
+            after.joints.link.numbers[:, DRIVES] = before.joints.link.numbers[:, DRIVES]
+        for i in np.flatnonzero(before.pushes.any(axis=1)).tolist():
+            after.push(i, slice(0, 6), before.pushes[i])
+        after.note_drive(int(before.by_hand[0]))
+    before.successor = after
+
+
+class BodyHandle(_Handle):
     """A body at the present of a simulator."""
 
-    __slots__ = ("_body", "_engine", "name")  # so that a misspelt name that is set is refused
+    __slots__ = ("_body", "name")  # so that a misspelt name that is set is refused
 
     def __init__(self, engine: SceneEngine, body: Body) -> None:
-        self._engine, self._body, self.name = engine, body, body.name
+        super().__init__(engine)
+        self._body, self.name = body, body.name
 
     @property
     def position(self) -> np.ndarray:
@@ -117,28 +148,23 @@ class BodyHandle:
         return f"<body {self.name!r} at {self.position}, velocity {self.velocity}>"
 
 
-class JointHandle:
+class JointHandle(_Handle):
     """A joint at the present of a simulator; what is set holds from the next step on, until it is set anew."""
 
-    __slots__ = (
-        "_engine",
-        "_joint",
-        "_k",
-        "_number",
-        "_numbers",
-        "name",
-    )  # so that a misspelt name that is set is refused
+    __slots__ = ("_joint", "_k", "_number", "name")  # so that a misspelt name that is set is refused
 
     def __init__(self, engine: SceneEngine, k: int) -> None:
+        super().__init__(engine)
         self._joint: Joint = engine.scene.joints[k]
         self.name = self._joint.name
         kept = range(len(engine.scene.joints)) if engine.fused is None else engine.fused.kept
-        self._number, self._engine = k, engine
+        self._number = k
         self._k = kept.index(k) if k in kept else -1  # a joint inside a composite has no rows
-        self._numbers = np.zeros(NUMBERS)
-        if self._k >= 0:
-            assert engine.joints is not None
-            self._numbers = engine.joints.link.numbers[self._k]
+
+    @property
+    def _numbers(self) -> np.ndarray:
+        """The numbers of its rows, to be read and set."""
+        return np.asarray(self._links()["numbers"][self._k]) if self._k >= 0 else np.zeros(NUMBERS)
 
     @property
     def coordinate(self) -> float:
@@ -146,22 +172,22 @@ class JointHandle:
         self._require_axis("coordinate")
         A, B = self._frames()
         if self._joint.kind == "prismatic":
-            return float(_axis(A) @ (B[:3] - A[:3]))
+            return _along(_axis(A), B[0] - A[0], B[1] - A[1], B[2] - A[2])
         w, _, _, z = relative_turn.py_func(A, B)
-        return float(counted.py_func(2.0 * math.atan2(z, w), self._link().turns))
+        return float(counted.py_func(2.0 * math.atan2(z, w), float(self._links()["turns"][self._k])))
 
     @property
     def speed(self) -> float:
         """Angular velocity [rad/s] or velocity [m/s] of b against a along the axis."""
         self._require_axis("speed")
         A, B = self._frames()
-        v, link = self._engine.bodies.vel, self._link()
-        axis, a, b = _axis(A), int(link.a), int(link.b)
+        vel, (a, b) = self._engine.bodies.vel, self._sides()
+        u, v = vel[a].tolist(), vel[b].tolist()
         if self._joint.kind != "prismatic":
-            return float(axis @ (v[b, 3:] - v[a, 3:]))
+            return _along(_axis(A), v[3] - u[3], v[4] - u[4], v[5] - u[5])
         pose = self._engine.bodies.pose
-        moves = [v[i, :3] + np.cross(v[i, 3:], B[:3] - pose[i, :3]) for i in (a, b)]
-        return float(axis @ (moves[1] - moves[0]))
+        u, v = _moving(pose[a].tolist(), u, B), _moving(pose[b].tolist(), v, B)
+        return _along(_axis(A), v[0] - u[0], v[1] - u[1], v[2] - u[2])
 
     @property
     def motor(self) -> Motor:
@@ -198,8 +224,9 @@ class JointHandle:
     @torque.setter
     def torque(self, value: Any) -> None:
         self._require_axis("torque")
-        self._numbers[TORQUE] = number(value, f"torque of {self.name!r}")
-        if self._numbers[TORQUE] != 0.0:
+        effort = number(value, f"torque of {self.name!r}")
+        self._numbers[TORQUE] = effort
+        if effort != 0.0:
             self._engine.note_drive(FORCES | MOTORS)
 
     @property
@@ -212,12 +239,12 @@ class JointHandle:
         self._require_axis("gravity_effort")
         A, B = self._frames()
         bodies, g = self._engine.bodies, self._engine.options.gravity
-        axis, force, moment = _axis(A), np.zeros(3), np.zeros(3)
+        axis, place, force, moment = np.array(_axis(A)), np.array(B[:3]), np.zeros(3), np.zeros(3)
         for i in hanging(self._engine.scene, self._number):
             if bodies.inv_mass[i] > 0.0:
                 weight = g / bodies.inv_mass[i]
                 force += weight
-                moment += np.cross(bodies.pose[i, :3] - B[:3], weight)
+                moment += np.cross(bodies.pose[i, :3] - place, weight)
         if self._joint.kind == "screw":
             moment = moment + self._joint.law[0] / (2.0 * math.pi) * force
         return -float(axis @ (force if self._joint.kind == "prismatic" else moment))
@@ -251,15 +278,23 @@ class JointHandle:
         rows = self._engine.joints.row[first : first + ROWS_PER_JOINT]
         return np.asarray(np.where(rows.used, rows.impulse, 0.0))
 
-    def _link(self) -> Any:
+    def _links(self) -> Any:
         assert self._engine.joints is not None
-        return self._engine.joints.link[self._k]
+        return self._engine.joints.link
 
-    def _frames(self) -> tuple[np.ndarray, np.ndarray]:
-        """Poses of the joint's frames in both bodies, now."""
-        A, B, link, pose = np.empty(7), np.empty(7), self._link(), self._engine.bodies.pose
-        compose.py_func(pose[link.a], link.frame_a, A)
-        compose.py_func(pose[link.b], link.frame_b, B)
+    def _sides(self) -> tuple[int, int]:
+        """Numbers of the bodies that the joint's rows hold together."""
+        link = self._links()
+        return int(link["a"][self._k]), int(link["b"][self._k])
+
+    def _frames(self) -> tuple[list[float], list[float]]:
+        """Poses of the joint's frames in both bodies, now.
+
+        Lists of numbers, since Python takes the entries of an array out one by one, at five times the cost.
+        """
+        A, B, link, pose, (a, b) = [0.0] * 7, [0.0] * 7, self._links(), self._engine.bodies.pose, self._sides()
+        compose.py_func(pose[a].tolist(), link["frame_a"][self._k].tolist(), A)
+        compose.py_func(pose[b].tolist(), link["frame_b"][self._k].tolist(), B)
         return A, B
 
     def _require_axis(self, what: str) -> None:
@@ -270,9 +305,22 @@ class JointHandle:
         return f"<{self._joint.kind} joint {self.name!r}>"
 
 
-def _axis(frame: np.ndarray) -> np.ndarray:
+def _axis(frame: list[float]) -> tuple[float, float, float]:
     """The z axis of a joint's frame in world axes."""
-    return np.array(rotate.py_func(frame, 0.0, 0.0, 1.0))
+    x, y, z = rotate.py_func(frame, 0.0, 0.0, 1.0)
+    return x, y, z
+
+
+def _along(axis: tuple[float, float, float], x: float, y: float, z: float) -> float:
+    return axis[0] * x + axis[1] * y + axis[2] * z
+
+
+def _moving(pose: list[float], vel: list[float], place: list[float]) -> list[float]:
+    """Velocity of the point of a body that is at a place."""
+    x, y, z = place[0] - pose[0], place[1] - pose[1], place[2] - pose[2]
+    return [
+        vel[0] + (vel[4] * z - vel[5] * y), vel[1] + (vel[5] * x - vel[3] * z), vel[2] + (vel[3] * y - vel[4] * x),
+    ]  # fmt: skip
 
 
 def hanging(scene: Scene, k: int) -> list[int]:

@@ -334,7 +334,7 @@ class Scene(Geared):
         """A force [N] at the centre of mass and a torque [N m] in world axes.
 
         Constant, or functions of (t, position, velocity) that are called in every step, which costs some 20
-        microseconds each.
+        microseconds each: time and position at the midpoint of the step, the velocity before it.
         """
         index = self._number(body)
         if body.kind != "moving":

@@ -417,6 +417,9 @@ def activate(
                 floor = max(floor, -eps_N * u0)
             elif u0 > 0.0 and v0 > 0.0 and gap <= slop:
                 floor = -eps_N * u0
+            elif u0 > 0.0 and abs(gap) <= slop and floor == 0.0:
+                # Points of one face stay in a plane: one that rises by rounding would take the load of the others.
+                floor = max(-eps_N * u0, -slop / dt)
             bias[0] = more - floor
         else:
             active.impact[n], bias[0] = by_law(options, gap, u0, eps_N, slop)
