@@ -148,7 +148,7 @@ class Sensitivity:
             "reason": self.reason,
         }
         with replacing(target) as draft:
-            np.savez(draft, **{name: np.array(values) for name, values in arrays.items()})
+            np.savez(draft, **{name: np.array(values) for name, values in arrays.items()})  # type: ignore[arg-type]
         return target
 
 
