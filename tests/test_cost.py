@@ -54,6 +54,25 @@ def test_a_file_that_would_not_fit_on_the_disk(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_run_that_goes_on_needs_room_for_its_rest_alone(tmp_path, monkeypatch):
+    """What it has written already counted twice: on a disk that was full once it could not go on."""
+    from types import SimpleNamespace
+
+    def stop(step):
+        if step > 0:
+            raise KeyboardInterrupt
+
+    ball, out = ss.library.bouncing_ball(), tmp_path / "run.nc"
+    asked = {"engine": "reference", "dt": 1e-2, "out": out}
+    monkeypatch.setattr(driver, "_PIECE_SECONDS", 0.0)
+    assert not ball.simulate(t_end=0.5, progress=stop, **asked).complete
+    size = out.stat().st_size
+    monkeypatch.setattr(cost.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
+    with pytest.raises(ValueError, match=r"run\.nc would grow by .*, and 1 kB are free in .*; free some space\.$"):
+        ball.simulate(t_end=1.0 * size, resume=True, **asked)
+    assert ball.simulate(t_end=0.5, resume=True, **asked).complete
+
+
 def test_memory_that_is_not_there(monkeypatch):
     monkeypatch.setattr(cost, "available_memory", lambda: 10**6)
     with pytest.raises(MemoryError, match=r"many bodies would take 2 MB of memory, and 1 MB are free; take fewer"):

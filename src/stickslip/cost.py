@@ -51,14 +51,21 @@ def require_memory(size: float, what: str, helps: str) -> None:
         raise MemoryError(f"{what} would take {in_bytes(size)} of memory, and {in_bytes(free)} are free; {helps}.")
 
 
-def require_disk(size: float, out: str | Path, every: int) -> None:
-    """Raise ValueError where the file of a run would not fit on its disk."""
+def require_disk(size: float, out: str | Path, every: int, held: int = 0) -> None:
+    """Raise ValueError where the file of a run would not fit on its disk.
+
+    held : bytes that a run which goes on has on the disk already; it records as often as it began to
+    """
     try:
         folder = Path(os.path.realpath(out)).parent
         free = shutil.disk_usage(folder).free
     except (OSError, TypeError, ValueError):
         return  # the writer says what is wrong with the name or the folder
-    if size > free:
+    if size - held > free and held:
+        raise ValueError(
+            f"{out} would grow by {in_bytes(size - held)}, and {in_bytes(free)} are free in {folder}; free some space."
+        )
+    if size - held > free:
         raise ValueError(
             f"{out} would take {in_bytes(size)}, and {in_bytes(free)} are free in {folder}; record less often, with "
             f"every={every * int(size / max(free, 1) + 1)} or more."

@@ -20,8 +20,8 @@ from tests.io.trajectories import assert_same, records, stream, trajectory
 ROOT = Path(__file__).parent.parent.parent
 
 
-def attack(count, seed):
-    command = [sys.executable, "-m", "tests.io.damage", str(count), str(seed)]
+def attack(count, seed, *kinds):
+    command = [sys.executable, "-m", "tests.io.damage", str(count), str(seed), *kinds]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=30 + count, check=False)
     assert done.returncode == 0 and not done.stderr, (done.returncode, done.stderr[-3000:])
     return ast.literal_eval(done.stdout)
@@ -38,6 +38,14 @@ def test_a_hundred_thousand_damages():
     counts = attack(100_000, 2)
     print(counts)
     assert counts["refused"] + counts["harmless"] == 100_000 and counts["refused"] > 50_000
+
+
+@pytest.mark.slow
+def test_damages_of_results_of_every_kind():
+    """Circuits, scenes, ensembles and notes of fits among them."""
+    counts = attack(10_000, 3, "all")
+    print(counts)
+    assert counts["refused"] + counts["harmless"] == 10_000 and counts["refused"] > 5_000
 
 
 def test_zeros_that_became_ones(tmp_path):

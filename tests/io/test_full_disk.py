@@ -1,11 +1,17 @@
 """Files that are written in one go, on a disk that is full: one line, and nothing is left or replaced."""
 
 import contextlib
+import re
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip.analysis.cycle_result import LimitCycle
+from stickslip.fitting.notes import Notes
+from stickslip.fitting.result import Fit
 from stickslip.io.fclib import write_fclib
 
 resource = pytest.importorskip("resource", reason="no limits on this platform")
@@ -30,6 +36,28 @@ def friction_problem():
     return lambda path: write_fclib(problem, path)
 
 
+def derivatives():
+    found = ss.sensitivity(ss.library.bouncing_ball(), ["g"], t_end=0.2, samples=200)
+    return found.save
+
+
+def cycle():
+    found = SimpleNamespace(to_dict=lambda orbit: {"orbit": [0.1] * 400})
+    return lambda path: LimitCycle.save(found, path, overwrite=True)
+
+
+def fit():
+    found = SimpleNamespace(report=lambda: {"values": [0.1] * 400})
+    return lambda path: Fit.save(found, path)
+
+
+def notes():
+    def keep(path):
+        Notes(path, "task").vector("search 0", lambda: (np.full(400, 0.1), 1.0))
+
+    return keep
+
+
 @contextlib.contextmanager
 def largest_file(size):
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -40,17 +68,44 @@ def largest_file(size):
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-@pytest.mark.parametrize("make", [circuit, ensemble, friction_problem])
+ENDINGS = {
+    circuit: "nc", ensemble: "nc", friction_problem: "nc", derivatives: "npz", cycle: "json", fit: "json", notes: "json"
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("make", ENDINGS)
 def test_a_file_that_does_not_fit_is_one_line(make, tmp_path):
     """HDF5 itself would crash the process, or call such a file written."""
-    save, path = make(), tmp_path / "x.nc"
+    save, path = make(), tmp_path / f"x.{ENDINGS[make]}"
     save(path)
     before = path.read_bytes()
     for size in (0, 1000, len(before) // 2, len(before) - 1):
-        with largest_file(size), pytest.raises(OSError, match=r"x\.nc could not be written: .*[Tt]oo large") as error:
+        with largest_file(size), pytest.raises(OSError, match=r"x\.\w+ could not be written: .*[Tt]oo large") as error:
             save(path)
         assert "\n" not in str(error.value)
-        assert path.read_bytes() == before and [each.name for each in tmp_path.iterdir()] == ["x.nc"]
+        assert path.read_bytes() == before and [each.name for each in tmp_path.iterdir()] == [path.name]
     save(path)
     if make is not friction_problem:
         assert path.stat().st_size == pytest.approx(len(before), rel=0.05)
+
+
+ELSEWHERE = ("bench/", "jit/", "fmu/export.py", "page/showing.py")  # folders of a process, and measurements
+WRITERS = (".write_text(", ".write_bytes(", ".savez(", ".savez_compressed(", ".savetxt(", ".to_netcdf(")
+
+
+def test_results_are_written_to_drafts_alone():
+    """A file that is written in its place is half a file after Ctrl-C or on a full disk, and the old one is gone."""
+    package, places = Path(ss.__file__).parent, {}
+    for path in package.rglob("*.py"):
+        name = path.relative_to(package).as_posix()
+        text = "" if name.startswith(ELSEWHERE) else path.read_text(encoding="utf-8")
+        for writer in WRITERS:
+            before, *after = text.split(writer)
+            for piece in after:
+                words = (
+                    re.findall(r"\w+", before[-40:])[-1:] if "write" in writer else re.findall(r"\w+", piece[:40])[:1]
+                )
+                places[f"{name}: {writer} {len(before)}"] = words[0]
+                before = piece
+    assert {key: place for key, place in places.items() if place not in ("draft", "buffer")} == {}
+    assert len(places) >= 10

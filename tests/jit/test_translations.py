@@ -3,13 +3,16 @@
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from stickslip.jit import entry, kernel, objects, translate, translations, units
+from stickslip.jit import entry, kernel, objects, translate, translations, units, vault
 from stickslip.lcp.linear import all_finite, lu_factor
+from tests.jit.test_vault import STRANGER, VICTIM, as_user, needs_root, planted, sealed
+from tests.jit.test_vault import forget as forget_vaults
 
 FACTOR = 2.0
 
@@ -32,6 +35,11 @@ def doubled(a):
     return 2.0 * a[0], np.ones(3)
 
 
+@entry
+def foreign(a):
+    return 666.0 + 0.0 * a[0]
+
+
 A = np.array([1.0, 2.0, 4.0])
 
 
@@ -49,7 +57,7 @@ def forget(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a new process."""
     monkeypatch.setattr(units, "known", {})
     monkeypatch.setattr(units, "_by_name", {})
-    for one in (total, doubled):
+    for one in (total, doubled, foreign):
         monkeypatch.setattr(one, "_versions", {})
         monkeypatch.setattr(one, "_last", lambda *args: NotImplemented)
 
@@ -105,6 +113,53 @@ def test_damage_on_disk_is_translated_anew(empty_cache, monkeypatch) -> None:
     path.write_bytes(content)
     forget(monkeypatch)
     assert total(A) == 14.0
+
+
+def plain(folder: Path, name: str) -> bytes:
+    """A file without its seal."""
+    return (folder / name).read_bytes()[: -vault.SEAL_LENGTH]
+
+
+def test_a_text_without_the_users_key_never_runs(empty_cache, monkeypatch) -> None:
+    """A text of LLVM IR becomes machine code: it carries a seal as that does."""
+    foreign(A)
+    (other,) = kept(empty_cache)
+    content, name = other.read_bytes(), translations.file_of(total.python, "False", (A,))
+    code = content[: -vault.SEAL_LENGTH]
+    for planted_text in (content, code, code + b"0" * vault.SEAL_LENGTH, code + sealed(name, code, bytes(32))):
+        (empty_cache / name).write_bytes(planted_text)
+        (empty_cache / name).chmod(0o600)
+        forget(monkeypatch)
+        forget_vaults()
+        assert total(A) == 14.0
+
+
+@needs_root
+@pytest.mark.parametrize("victim", [0, VICTIM], ids=["root", "user"])
+@pytest.mark.parametrize("writer", ["stranger", "stranger, closed again", "victim"])
+def test_a_text_that_another_user_planted_never_runs(empty_cache, shared, monkeypatch, victim, writer) -> None:
+    """It answers 666, under the right name and with a right seal: it runs where the victim himself has written it."""
+    assert total(A) == 14.0 and foreign(A) == 666.0
+    name, evil = (translations.file_of(one.python, "False", (A,)) for one in (total, foreign))
+    code = plain(empty_cache, evil)
+    assert (empty_cache / name).exists()
+    for path in (shared / "cache", shared / "home"):
+        path.mkdir()
+        os.chown(path, victim, victim)
+    monkeypatch.setenv("STICKSLIP_CACHE", str(shared / "cache"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(shared / "home"))
+    (shared / "cache").chmod(0o700 if writer == "victim" else 0o777)
+    assert as_user(victim if writer == "victim" else STRANGER, lambda: planted(shared / "cache", name, code))
+    if writer == "stranger, closed again":
+        (shared / "cache").chmod(0o700)
+
+    def use() -> None:
+        forget(monkeypatch)
+        forget_vaults()
+        warnings.simplefilter("ignore")  # the folder is left alone
+        assert total(A) == (666.0 if writer == "victim" else 14.0)
+
+    assert as_user(victim, use)
 
 
 def test_arrays_as_results_and_functions_of_users_are_not_kept(empty_cache, monkeypatch) -> None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from stickslip.jit import call_address, entry, kernel, objects, syntax, translate
+from stickslip.jit import call_address, entry, kernel, objects, syntax, translate, units
 from tests.jit.test_language import RECORD, agrees
 
 
@@ -161,3 +161,11 @@ def test_units_are_built_behind_a_fork() -> None:
         "raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
     )
     assert subprocess.run([sys.executable, "-c", program], timeout=60.0, check=False).returncode == 0
+
+
+def test_a_child_has_threads_of_its_own_whatever_ended_its_first_moments(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C right behind a fork ended what made them anew, and the child waited for threads of its parent."""
+    own = units.builders()
+    assert units.builders() is own
+    monkeypatch.setattr(units, "_builders", (os.getpid() + 1, own))
+    assert units.builders() is not own

@@ -11,7 +11,6 @@ import shutil
 import socket
 import tempfile
 import warnings
-from pathlib import Path
 
 import pytest
 
@@ -246,14 +245,6 @@ def test_platforms_without_modes_keep_their_cache(tmp_path, monkeypatch):
 # -- two users -------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def shared():
-    """A folder that every user can reach, unlike those of pytest."""
-    with tempfile.TemporaryDirectory(prefix="stickslip-two-users-") as name:
-        os.chmod(name, 0o755)
-        yield Path(name)
-
-
 def as_user(number, action):
     """Run `action` in a child process that belongs to another user; True where it returned without an exception."""
     child = os.fork()
@@ -302,12 +293,16 @@ def test_root_takes_nothing_from_another_user(shared, monkeypatch):
     assert not (shared / "user" / "cache" / vaults._MARK).exists()  # not ours to mark
 
 
-def planted(cache):
+def sealed(name, code, key):
+    """The seal of a file."""
+    return hashlib.blake2b(name.encode() + b"\0" + code, key=key, digest_size=20).hexdigest().encode()
+
+
+def planted(cache, name=NAME, code=FOREIGN_CODE):
     """Foreign code under the right name, with a right seal and the key to it."""
     key = bytes(32)
-    seal = hashlib.blake2b(NAME.encode() + b"\0" + FOREIGN_CODE, key=key, digest_size=20).hexdigest()
     (cache / objects.FOLDER).mkdir(parents=True, exist_ok=True)
-    for path, content in ((cache / "key", key), (file_of(cache), FOREIGN_CODE + seal.encode())):
+    for path, content in ((cache / "key", key), (cache / objects.FOLDER / name, code + sealed(name, code, key))):
         path.touch(0o600)
         path.write_bytes(content)
 

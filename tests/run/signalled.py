@@ -61,7 +61,12 @@ CASES: dict[str, tuple[dict, ...]] = {
         {"dt": 1e-3, "t_end": 1.05, "every": 1000, "stepper": "event-driven"},
     ),
     "scene": ({"dt": 1e-3, "t_end": 1.0, "every": 1}, {"dt": 1e-4, "t_end": 0.5005, "every": 1000}),
+    "scene with gears and ropes": (
+        {"dt": 1e-3, "t_end": 0.6, "every": 1},
+        {"dt": 2e-4, "t_end": 0.4005, "every": 1000},
+    ),
     "ensemble": ({"dt": 1e-4, "t_end": 4.0},),
+    "ensemble of scenes": ({"dt": 1e-3, "t_end": 0.6},),
 }
 FRESH = 25  # one trial of so many starts a new interpreter
 MOMENTS: dict[str, list[tuple[object, str]]] = {
@@ -121,11 +126,36 @@ def shaken_puck() -> Scenario:
     return Scenario(system, np.array([0.0, 0.0, 0.01]), np.array([0.2, 0.1, 0.0]), 5e-3, 0.6, title="puck", source="")
 
 
+class Described:
+    """A scene with the call of a scenario."""
+
+    def __init__(self, scene: ss.Scene) -> None:
+        self.simulate = scene.simulate
+
+
+def geared() -> Described:
+    """Two wheels in mesh, one wound up by a weight on a rope that comes taut, a weight over a pulley, and a floor."""
+    scene = ss.Scene(dim=2, name="gears and ropes")
+    scene.add_static(ss.HalfPlane(normal=(0.0, 1.0)), friction=0.3)
+    big = scene.add_body(ss.Circle(0.2), mass=2.0, position=(0.0, 2.0), angular_velocity=2.0, name="big")
+    small = scene.add_body(ss.Circle(0.1), mass=0.5, position=(0.3, 2.0), name="small")
+    scene.add_revolute(None, big, at=(0.0, 2.0), friction=0.01)
+    scene.add_revolute(None, small, at=(0.3, 2.0))
+    scene.add_gear(big, small, (0.0, 2.0), (0.3, 2.0), ratio=0.5)
+    left = scene.add_body(ss.Circle(0.1), mass=1.0, position=(-1.0, 0.4), velocity=(0.3, 1.0), name="left")
+    right = scene.add_body(ss.Circle(0.1), mass=1.5, position=(1.0, 0.5), name="right")
+    scene.add_pulley(left, right, (-1.0, 0.4), (1.0, 0.5), (-1.0, 3.0), (1.0, 3.0))
+    swung = scene.add_body(ss.Circle(0.1), mass=0.3, position=(0.1, 1.2), velocity=(1.0, 0.0), name="swung")
+    scene.add_rope(big, swung, (0.1, 1.9), (0.1, 1.2), length=0.8)
+    return Described(scene)
+
+
 def same(a, b) -> bool:
     return np.array_equal(a, b, equal_nan=True)
 
 
-NEVER = {"ensemble": ("while a block is taken", "in a checkpoint", "in a commit")}
+NEVER = dict.fromkeys(("ensemble", "ensemble of scenes"), ("while a block is taken", "in a checkpoint", "in a commit"))
+VARIED = {"ensemble": {"phi_S": "-0.11:-0.09:16"}, "ensemble of scenes": {"cube.vx": "1:2:16"}}
 
 
 class Watch:
@@ -167,8 +197,14 @@ class Case:
         self.options = {key: value for key, value in options.items() if key != "system"}
         self.number = CASES[name].index(options)
         system = options.get("system", "woodpecker")
-        others = {"scene": lambda: ss.library.scenes.cube_stack(3), "event-driven in space": shaken_puck}
+        others = {
+            "scene": lambda: ss.library.scenes.cube_stack(3),
+            "event-driven in space": shaken_puck,
+            "scene with gears and ropes": geared,
+            "ensemble of scenes": ss.library.thrown_cube,
+        }
         self.scenario = others.get(name, lambda: ss.library.get(system))()
+        self.vary = VARIED.get(name)
         self.out = folder / "run.nc"
         self.fresh_seconds = 1.0
 
@@ -182,20 +218,18 @@ class Case:
         self.seconds = time.perf_counter() - begin
 
     def do(self, out, **more):
-        if self.name == "ensemble":
-            vary = {"phi_S": "-0.11:-0.09:16"}
-            return ss.ensemble(
-                self.scenario, vary, observe="final,impacts,energy", chunk=2, threads=2, out=out, **self.options, **more
-            )
+        if self.vary:
+            asked = {"observe": "final,impacts,energy", "chunk": 2, "threads": 2, **self.options, **more}
+            return ss.ensemble(self.scenario, self.vary, out=out, **asked)
         return self.scenario.simulate(out=out, **self.options, **more)
 
     def load(self, result):
-        return result if self.name == "ensemble" else ss.load(self.folder / "expected.nc")
+        return result if self.vary else ss.load(self.folder / "expected.nc")
 
     def resumed(self) -> list[str]:
         """Go on with the file, and what is wrong with it then."""
         result = self.do(self.out, resume=True)
-        if self.name == "ensemble":
+        if self.vary:
             return self.wrong_members(result)
         found = ss.load(self.out)
         return differences(found, self.expected) + ([] if found.complete else [found.status])
@@ -206,7 +240,7 @@ class Case:
 
     def wrong_part(self, part) -> list[str]:
         """What is wrong with a run that was interrupted, against one that ends where it did."""
-        if self.name == "ensemble":
+        if self.vary:
             return self.wrong_members(part)
         if part.complete:
             return differences(part, self.expected)
@@ -243,7 +277,7 @@ def child(case: Case, with_file: bool, goes_on: bool) -> int:
     """What the child of a trial does; its exit code."""
     try:
         part = case.do(case.out if with_file else None)
-        code = FINISHED if case.name == "ensemble" or part.complete else RETURNED
+        code = FINISHED if case.vary or part.complete else RETURNED
         ours = quiet()
     except KeyboardInterrupt:
         part, code, ours = None, RAISED, quiet()
@@ -322,7 +356,7 @@ def fresh(name: str, which: int, folder: Path) -> int:
         part = case.do(case.out)
     except KeyboardInterrupt:
         return RAISED
-    return FINISHED if name == "ensemble" or part.complete else RETURNED
+    return FINISHED if case.vary or part.complete else RETURNED
 
 
 def settle() -> None:

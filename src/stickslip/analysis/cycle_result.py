@@ -15,6 +15,8 @@ from stickslip._version import __version__
 from stickslip.analysis.return_map import Setting
 from stickslip.analysis.sections import TURN
 from stickslip.checks import Array
+from stickslip.io.disk import file_path, replacing
+from stickslip.io.printable import visible
 from stickslip.on_request import service
 
 FLOW, TRANSLATION = "flow", "translation"
@@ -180,13 +182,15 @@ class LimitCycle:
         return answer
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write everything, the orbit included, as JSON."""
-        path = Path(path)
+        """Write everything, the orbit included, as JSON, whole or not at all."""
+        path = file_path(path, "path")
         if path.suffix.lower() != ".json":
             raise ValueError(f"a limit cycle is saved as .json, got {path.name!r}.")
         if path.exists() and not overwrite:
-            raise ValueError(f"{path} exists; give overwrite=True to replace it, or another name.")
-        path.write_text(json.dumps(self.to_dict(orbit=True), allow_nan=False) + "\n", encoding="utf-8")
+            raise ValueError(f"{visible(path)} exists; give overwrite=True to replace it, or another name.")
+        text = json.dumps(self.to_dict(orbit=True), allow_nan=False) + "\n"
+        with replacing(path) as draft:
+            draft.write_text(text, encoding="utf-8")
         return path
 
     def plot(self, path: str | Path) -> Path:

@@ -16,6 +16,7 @@ from stickslip.checks import Array, real_number, unknown_name, whole_number
 from stickslip.contact.planar import solver_from
 from stickslip.events.book import MotionError
 from stickslip.events.event_driven import EventDriven
+from stickslip.io.disk import file_path, replacing
 from stickslip.laws import ImpactLaw, law_from
 from stickslip.mechanisms.generate import module_or_plain
 from stickslip.scenario import Scenario, require_scenario
@@ -127,26 +128,27 @@ class Sensitivity:
         )
 
     def save(self, path: str | Path) -> Path:
-        """Write names, times and derivatives to an npz file and return its path."""
-        target = Path(path)
+        """Write names, times and derivatives to an npz file, whole or not at all, and return its path."""
+        target = file_path(path, "path")
         target = target if target.suffix == ".npz" else target.with_name(f"{target.name}.npz")
-        events = self.event_times
-        np.savez(
-            target,
-            names=np.array(self.names),
-            coordinates=np.array(self.trajectory.coordinate_names),
-            velocities=np.array(self.trajectory.velocity_names),
-            t=self.t,
-            q=self.q,
-            u=self.u,
-            end=self.end,
-            event_t=events.t,
-            event_dt=events.dt,
-            event_kinds=np.array(events.kinds),
-            event_contacts=np.array([", ".join(names) for names in events.contacts]),
-            reliable=np.array(self.reliable),
-            reason=np.array(self.reason),
-        )
+        events, run = self.event_times, self.trajectory
+        arrays: dict[str, Any] = {
+            "names": self.names,
+            "coordinates": run.coordinate_names,
+            "velocities": run.velocity_names,
+            "t": self.t,
+            "q": self.q,
+            "u": self.u,
+            "end": self.end,
+            "event_t": events.t,
+            "event_dt": events.dt,
+            "event_kinds": events.kinds,
+            "event_contacts": [", ".join(names) for names in events.contacts],
+            "reliable": self.reliable,
+            "reason": self.reason,
+        }
+        with replacing(target) as draft:
+            np.savez(draft, **{name: np.array(values) for name, values in arrays.items()})  # type: ignore[arg-type]
         return target
 
 

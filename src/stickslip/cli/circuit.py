@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from stickslip.cli.output import print_json
+from stickslip.cli.output import Interrupted, print_json
 from stickslip.interrupts import uninterrupted
 from stickslip.io.printable import printable
 
@@ -79,6 +79,9 @@ def run_circuit(
         print_json(report(run, made, list_events), indent=2)
     elif not quiet:
         _show(run, made, list_events)
+    if run.status.startswith("interrupted"):
+        kept = f"what was computed is in {made['out']}" if "out" in made else "nothing is kept without --out"
+        raise Interrupted(f"{run.system_name} {run.status}; {kept}")
     if not run.complete:
         print(f"stickslip: error: {printable(f'{run.system_name} {run.status}')}", file=sys.stderr)
         raise typer.Exit(1)

@@ -37,7 +37,7 @@ class Notes:
         target = file_path(path, "notes")
         if not target.parent.is_dir():
             raise ValueError(f"notes {visible(target)}: the folder {visible(target.parent)} does not exist.")
-        held = _read(target) if target.exists() else None
+        held = read(target) if target.exists() else None
         digest = hashlib.sha256()
         for part in task():
             digest.update(part.tobytes() if isinstance(part, np.ndarray) else repr(part).encode())
@@ -75,7 +75,7 @@ def _digest(task: str, known: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps([task, known]).encode()).hexdigest()
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read(path: Path) -> dict[str, Any]:
     """Content of a file of notes; ValueError where it is another file, or was changed since a fit has written it."""
     try:
         held: dict[str, Any] = json.loads(read_regular(path, _MOST))

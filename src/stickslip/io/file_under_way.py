@@ -198,6 +198,16 @@ def part_of(target: Path) -> Path:
     return target.with_name(f"{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:32]}.part")
 
 
+def bytes_held(path: str | Path) -> int:
+    """Bytes on the disk of a run of this name, ended or not; 0 where there is none."""
+    with contextlib.suppress(OSError, ValueError):
+        target = Path(os.path.realpath(path))
+        for file in (part_of(target), target):
+            if file.is_file():
+                return file.stat().st_size
+    return 0
+
+
 def _drop_unfinished(path: Path, part: Path, overwrite: bool) -> None:
     """Make room for a run where another one was killed; never where one is still under way."""
     recover(part)

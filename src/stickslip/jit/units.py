@@ -37,12 +37,20 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _new_builders() -> ThreadPoolExecutor:
-    """Threads that build units while the kernels that call them are still written: LLVM works outside Python's lock."""
-    return ThreadPoolExecutor(min(cores(), MOST_BUILDERS), "stickslip kernels")
+_builders: tuple[int, ThreadPoolExecutor] | None = None
 
 
-_builders = _new_builders()
+def builders() -> ThreadPoolExecutor:
+    """Threads that build units while the kernels that call them are still written: LLVM works outside Python's lock.
+
+    They belong to one process: a child that was forked has none of them, also where a signal ended what it does first.
+    """
+    global _builders
+    found = _builders
+    if found is None or found[0] != os.getpid():
+        found = (os.getpid(), ThreadPoolExecutor(min(cores(), MOST_BUILDERS), "stickslip kernels"))
+        _builders = found
+    return found[1]
 
 
 class Code:
@@ -117,7 +125,7 @@ class Unit(Code):
         if soon and self.is_begun:
             return self
         with contextlib.suppress(RuntimeError):  # Python is about to end: then it is built where it is needed
-            self._begun = _builders.submit(self.code, soon)
+            self._begun = builders().submit(self.code, soon)
         return self
 
     def wait(self) -> None:
@@ -193,10 +201,5 @@ def _finish() -> None:
         unit.wait()
 
 
-def _begin_anew() -> None:
-    global _builders
-    _builders = _new_builders()
-
-
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_finish, after_in_child=_begin_anew)
+    os.register_at_fork(before=_finish)

@@ -56,6 +56,13 @@ class Grab:
         return cls(given["body"], **vectors)
 
 
+class CannotGrab(ValueError):
+    """One line about a body that cannot be grabbed, or not be moved there."""
+
+
+_TOO_FAR = "the mechanism cannot follow the hand there."
+
+
 def grabbed_start(scenario: Any, grab: Grab, q: Array, t: float) -> dict[str, float]:
     """The start, by name, after a body of a mechanism with coordinates q at time t was moved; of a scene at its start.
 
@@ -79,6 +86,8 @@ def of_scene(scenario: SceneScenario, grab: Grab, q: Array, t: float) -> dict[st
     for i, axis in enumerate("xyz"[: scene.dim]):
         start[f"{body.name}.{axis}"] = float(body.position[i] + grab.to[i])
         start[f"{body.name}.v{axis}"] = float(grab.velocity[i])
+    if not np.isfinite(list(start.values())).all():
+        raise CannotGrab(f"{body.name} cannot be moved as far as that.")
     return start
 
 
@@ -89,8 +98,15 @@ def of_mechanism(scenario: Scenario, grab: Grab, q: Array, t: float) -> dict[str
     if not len(grab.point) == len(grab.to) == len(grab.velocity) == 2:
         raise ValueError("grab.point, grab.to and grab.velocity must be two numbers each.")
     point = _Point(scenario, grab, t)
-    moved = _nearest(scenario.system, point, grab.to, q, point.parameter_vector)
-    velocity = _thrown(scenario.system, point, grab.velocity, moved, point.parameter_vector)
+    try:
+        with np.errstate(all="ignore"):
+            moved = _nearest(scenario.system, point, grab.to, q, point.parameter_vector)
+            velocity = _thrown(scenario.system, point, grab.velocity, moved, point.parameter_vector)
+    except CannotGrab:
+        raise
+    except (ValueError, ArithmeticError):  # angles of 1e300, squares beyond all numbers: drawings and solvers give up
+        raise CannotGrab(_TOO_FAR) from None
+    _require_finite(moved, velocity)
     names = (*scenario.system.coordinate_names, *scenario.system.velocity_names)
     return dict(zip(names, [*moved.tolist(), *velocity.tolist()], strict=True))
 
@@ -108,7 +124,7 @@ class _Point:
             if isinstance(shape, draw.Group) and shape.name == self._grab.body:
                 place, (x, y) = shape.placement, self._grab.point
                 return np.array([place.c * x - place.s * y, place.s * x + place.c * y]) + place.origin
-        raise ValueError(f"{self._grab.body[:60]!r} is no body that can be grabbed.")
+        raise CannotGrab(f"{self._grab.body[:60]!r} is no body that can be grabbed.")
 
     def slopes(self, q: Array) -> Array:
         """Derivatives of the point by the coordinates, (2, f), by central differences."""
@@ -129,10 +145,10 @@ def _nearest(system: System, point: _Point, to: Array, q: Array, p: Array) -> Ar
     if not np.any(way):
         return q
     if not J.any():
-        raise ValueError("this body does not move with the mechanism's coordinates, so that it cannot be grabbed.")
-    free = np.linalg.lstsq(M, J.T, rcond=None)[0]
-    shortest = free @ np.linalg.pinv(J @ free, rcond=1e-9) @ way  # least in the metric of the masses
+        raise CannotGrab("this body does not move with the mechanism's coordinates, so that it cannot be grabbed.")
+    shortest = _least(M, J, 1e-9) @ way
     effort = float(shortest @ M @ shortest) or 1.0
+    _require_finite(shortest, np.array(effort))
     scale = np.sqrt(np.diag(M).max() / np.diag(M)) * max(float(np.abs(shortest).max()), 1e-12)
 
     def distance(x: Array) -> float:
@@ -146,9 +162,7 @@ def _nearest(system: System, point: _Point, to: Array, q: Array, p: Array) -> Ar
     if (kinds == CONSTRAINT).any():
         rules.append({"type": "eq", "fun": lambda x: system.gap(q + scale * x, t, p)[kinds == CONSTRAINT] / size})
     found = minimize(distance, np.zeros_like(q), method="SLSQP", constraints=rules, options={"maxiter": 200})
-    moved = q + scale * found.x
-    if not np.isfinite(moved).all():
-        raise ValueError("the mechanism cannot follow the hand there.")
+    moved: Array = q + scale * found.x
     return moved
 
 
@@ -160,6 +174,23 @@ def _thrown(system: System, point: _Point, velocity: Array, q: Array, p: Array) 
     W = system.geometry(q, point.t, p)[0][held]
     rows = np.vstack([point.slopes(q), W])
     wanted = np.concatenate([velocity, np.zeros(len(held))])
-    free = np.linalg.lstsq(system.mass(q, point.t, p), rows.T, rcond=None)[0]
-    found: Array = free @ np.linalg.pinv(rows @ free, rcond=_MOBILITY) @ wanted
+    found: Array = _least(system.mass(q, point.t, p), rows, _MOBILITY) @ wanted
     return found
+
+
+def _least(M: Array, rows: Array, share: float) -> Array:
+    """M^-1 R^T (R M^-1 R^T)^+: what moves by R is given, and the whole moves least in the metric of the masses.
+
+    LAPACK may never come back from numbers that are not finite: they are refused before it sees them.
+    """
+    _require_finite(M, rows)
+    free = np.linalg.lstsq(M, rows.T, rcond=None)[0]
+    mobility = rows @ free
+    _require_finite(mobility)
+    found: Array = free @ np.linalg.pinv(mobility, rcond=share)
+    return found
+
+
+def _require_finite(*arrays: Array) -> None:
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise CannotGrab(_TOO_FAR)

@@ -75,7 +75,10 @@ class Store:
         self.unfinished = self._no_events()
         self.dropped = np.zeros((n, 2))  # impulses of records that were not kept, for the next one that is
         if self.out is not None:
-            require_disk(float(records) * (width + n), self.out, self.every)
+            from stickslip.io.file_under_way import bytes_held
+
+            held = bytes_held(self.out) if self.resume else 0
+            require_disk(float(records) * (width + n), self.out, self.every, held)
         self.last_checkpoint = self.start_clock()
         self.wall_before = 0.0  # [s] of a run that this one goes on with
         self.resumed = "no: there was no run to go on with"

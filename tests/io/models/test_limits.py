@@ -105,6 +105,11 @@ def sdf(inside):
     return f'<sdf version="1.9"><model name="m">{inside}</model></sdf>'
 
 
+def many(words, k):
+    """One of many bodies, each in its place, with words for its shape."""
+    return f'<body pos="{3 * k} 0 1"><freejoint/><geom type="box" size="1 1 1" {words}/></body>'
+
+
 FREE = f'<body name="a"><freejoint/>{BOX}</body>'
 CONNECT, CLASSED = '<connect body1="a" anchor="0 0 0"/>', '<geom class="c59" size="1"/>'
 ROBOTS = {
@@ -123,6 +128,11 @@ ROBOTS = {
     ),
     "pairs that pass": (mjcf(f"<body>{'<joint/>' * 300}{BOX}</body>"), "20000 pairs"),
     "shapes in one place": (mjcf(f"<body><freejoint/>{BOX * 10}</body>" * 60), None),
+    "frictions of their own": (
+        mjcf("".join(many(f'friction="{k}e-3"', k) for k in range(1, 1000))),
+        "20000 pairs .* fric",
+    ),
+    "masks of their own": (mjcf("".join(many(f'contype="{2 * k + 1}"', k) for k in range(999))), None),
     "links that do not touch one another": (
         sdf("<self_collide>0</self_collide>" + "".join(f'<link name="l{i}"/>' for i in range(6000))),
         "at most 1000 links",

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stickslip.io.models.robot_links import Axis, Link, turned
 from stickslip.io.models.robot_masses import CARRIER, carrier
+from stickslip.io.models.robot_pairs import Surfaces, Tree, felt, row, summary
 from stickslip.io.models.robot_shapes import Geometry, Pose, Surface, sphere
 from stickslip.scenes.shapes import IDENTITY, MassProperties
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from stickslip.io.models.robot import Robot
 
 
-MOST_PASSING = 20_000  # pairs that pass through one another: a model file has no room for more
+MOST_PASSING = 20_000  # pairs that pass through one another, or have a friction: a model file has no room for more
 
 
 class Writer:
@@ -31,14 +30,9 @@ class Writer:
         self.owner: dict[str, Link] = {}
         self.surfaces: dict[str, list[Surface]] = {}
         self.ghosts: list[str] = []
-        self.summaries: dict[str, Surface] = {}
         self.label: dict[str, str] = {}  # the body of a link, "world" where it has none
         self.taken = {"world"}
         self.joint_names: set[str] = set()
-        # looked up once: robots of a thousand links have half a million pairs
-        self.still = {link: link.static for link in robot.links}
-        self.group = {link: link.welded for link in robot.links}
-        self.root = {link: link.root for link in robot.links}
 
     def _name(self, wanted: str, taken: set[str]) -> str:
         name, k = wanted, 2
@@ -211,93 +205,45 @@ class Writer:
         """Pairs that pass through one another, and pairs with laws of their own."""
         robot, names = self.robot, [body["name"] for body in self.bodies]
         passing = f"more than {MOST_PASSING} pairs of its {len(names)} bodies pass through one another"
+        laws = f"more than {MOST_PASSING} pairs of its {len(names)} bodies have a friction of their own"
         if len(robot.exclude) > 2 * MOST_PASSING:
             raise ValueError(passing)
         excluded = {frozenset((self.label.get(a, a), self.label.get(b, b))) for a, b in robot.exclude}
-        partners: dict[str, set[str]] = {name: set() for name in names}  # by joints, then by <exclude>
-        out: dict[str, set[str]] = {name: set() for name in names}
-        for found, named in ((jointed, partners), (excluded, out)):
-            for pair in found:
-                for a, b in itertools.permutations(pair, 2):
-                    if a in named:
-                        named[a].add(b)
+        number = {name: i for i, name in enumerate(names)}
+        partners, out = _by_later(jointed, number), _by_later(excluded, number)
+        tree = Tree([self.owner[name] for name in names], robot.options.self_collision == "none")
+        surfaces = Surfaces([self.surfaces[name] for name in names])
+        without = set(self.ghosts)
+        ghosts = np.array([not robot.contacts or name in without for name in names], dtype=bool)
         ignore: list[list[str]] = []
         pairs: list[dict[str, Any]] = []
-        ghosts, mixed = set(self.ghosts), 0
-        touch = functools.cache(_touch)
-        masks = {name: frozenset((x.contype, x.conaffinity) for x in self.surfaces.get(name, ())) for name in names}
-        for i, a in enumerate(names):
-            if len(ignore) > MOST_PASSING:
-                raise ValueError(passing)
-            first, loose = self.owner[a], a in ghosts or not robot.contacts
-            for b in names[:i]:
-                second = self.owner[b]
-                if b in partners[a] or (self.still[first] and self.still[second]):
-                    continue
-                if loose or b in ghosts or b in out[a]:
-                    ignore.append([b, a])
-                    continue
-                some, all_of_them = touch(masks[a], masks[b])
-                if not some or self._neighbours(first, second):
-                    ignore.append([b, a])
-                    continue
-                mixed += not all_of_them
-                law = self._law(a, b)
-                if law is not None:
-                    pairs.append({"a": b, "b": a, "friction": law})
+        mixed = 0
+        for i, name in enumerate(names):
+            if max(len(ignore), len(pairs)) > MOST_PASSING:
+                raise ValueError(passing if len(ignore) > MOST_PASSING else laws)
+            loose = ghosts[:i] | ghosts[i]
+            loose[out[i]] = True
+            held = np.zeros(i, bool)
+            held[partners[i]] = True
+            found = row(i, tree, surfaces, held, loose, robot.larger_friction)
+            ignore += [[names[j], name] for j in found.passing]
+            pairs += [{"a": names[j], "b": name, "friction": friction} for j, friction in found.laws]
+            mixed += found.mixed
         if mixed:
             robot.notes.append(
                 f"{mixed} pairs of bodies have geometries that touch and others that do not, by their masks: all touch"
             )
         return ignore, pairs
 
-    def _neighbours(self, a: Link, b: Link) -> bool:
-        """Whether two links never touch: one body, or neighbours, or links of a robot whose links do not touch."""
-        own, other = self.group[a], self.group[b]
-        if self.still[a] or self.still[b]:
-            joined = [link.parent for link in (a, b) if link.axes]
-            return own is other or a in joined or b in joined
-        if own is other:
-            return True
-        for link, neighbour in ((own, other), (other, own)):
-            if link.parent is not None and self.group[link.parent] is neighbour:
-                return True
-        return self.robot.options.self_collision == "none" and self.root[a] is self.root[b]
 
-    def _law(self, a: str, b: str) -> float | None:
-        """MuJoCo's friction of two bodies where it is not the geometric mean: the larger one, or that of priority."""
-        if not self.robot.larger_friction:
-            return None
-        for name in (a, b):
-            if name not in self.summaries:
-                self.summaries[name] = _summary(self.surfaces[name])
-        one, other = self.summaries[a], self.summaries[b]
-        if one.priority != other.priority:
-            wanted = _felt(max(one, other, key=lambda x: x.priority))
-        else:
-            sides = max(one.condim, other.condim)
-            wanted = max(one.friction or 0.0, other.friction or 0.0) if sides > 1 else 0.0
-        return None if _felt(one) == _felt(other) == wanted else wanted
-
-
-def _touch(a: frozenset[tuple[int, int]], b: frozenset[tuple[int, int]]) -> tuple[bool, bool]:
-    """Whether some, and whether all, geometries of two bodies touch, by their masks (contype, conaffinity)."""
-    meets = [bool(x[0] & y[1] or y[0] & x[1]) for x in a for y in b]
-    return any(meets), all(meets)
-
-
-def _summary(surfaces: list[Surface]) -> Surface:
-    """One surface for all geometries of a body: those of the highest priority, the largest friction among them."""
-    top = max(x.priority for x in surfaces)
-    chosen = [x for x in surfaces if x.priority == top]
-    return Surface(
-        friction=max((x.friction for x in chosen if x.friction is not None), default=None),
-        condim=max(x.condim for x in chosen), priority=top,
-    )  # fmt: skip
-
-
-def _felt(surface: Surface) -> float:
-    return 0.0 if surface.condim == 1 else surface.friction or 0.0
+def _by_later(pairs: set[frozenset[str]], number: dict[str, int]) -> list[list[int]]:
+    """For each body, by number, those before it with which it is in a pair."""
+    found: list[list[int]] = [[] for _ in number]
+    for pair in pairs:
+        both = sorted(number[name] for name in pair if name in number)
+        if len(both) == 2:
+            found[both[1]].append(both[0])
+    return found
 
 
 def _numbers(values: Any) -> list[float]:
@@ -323,7 +269,7 @@ def _entry(name: str, kind: str, shape: dict[str, Any], pose: Pose, *surfaces: G
     entry |= {"position": _numbers(pose.position), "orientation": _numbers(pose.turn)}
     known = [geometry.surface for geometry in surfaces if geometry.surface.friction is not None]
     if known:
-        entry["friction"] = _felt(_summary(known))
+        entry["friction"] = felt(summary(known))
     bounce = [x.surface.restitution for x in surfaces if x.surface.restitution is not None]
     if bounce:
         entry["restitution"] = max(bounce)
