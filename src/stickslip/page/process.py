@@ -58,6 +58,10 @@ class Failed(RuntimeError):
     """A run that failed by a mistake of ours, in the words of its process."""
 
 
+class Vanished(Failed):
+    """The process had ended before it began with the request: another one can answer it."""
+
+
 def readable(descriptor: Any, seconds: float) -> bool:
     """Whether something can be read from a descriptor, or its end has come, within some time."""
     if not hasattr(select, "poll"):
@@ -298,13 +302,17 @@ class Process:
         }
         spent = dict.fromkeys(limits, 0.0)
         phase, last = PREPARES if self.ready else STARTS, time.monotonic()
+        begun = False
         while True:
             letter, content = self._next(LOOK)
             now = time.monotonic()
             spent[phase] += now - last
             last = now
             if letter in spent:
-                phase = letter
+                phase, begun = letter, True
+            elif letter == _BROKEN and not begun:
+                self.end()
+                raise Vanished("the process had ended before it began with this run")
             elif letter is not None:
                 return self._ended(letter, content)
             if gone():

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from stickslip.page.process import LOOK, MOST_COMPILING, Abandoned, Nursery, Process
+from stickslip.page.process import LOOK, MOST_COMPILING, Abandoned, Nursery, Process, Vanished
 from stickslip.page.service import ClientGone, Service
 
 MOST = 6
@@ -29,6 +29,8 @@ USUAL = 40_000_000
 """Bytes by which a process grows at least: its share of the modules that it writes to, and the code of one system."""
 MOST_TOGETHER = MOST * USUAL
 """Bytes by which all processes together may grow: six mechanisms, or four of the first scenes."""
+MOST_VANISHED = MOST + 1
+"""Processes that may turn out to have ended before one request is told so: all of them, and the one that forks them."""
 SURE = MOST_ALIKE + 1
 """Processes that may be there whatever they need: those of one system leave one for the others."""
 TURN = 1.5
@@ -74,7 +76,18 @@ class Workers:
             return [*self._nursery.pids(), *(process.pid for process in (*self._idle, *self._busy) if process.pid)]
 
     def answer(self, path: str, request: Any, gone: Callable[[], bool]) -> bytes:
-        """What a process sends back for a request; ValueError where the request is wrong or takes too long."""
+        """What a process sends back for a request; ValueError where the request is wrong or takes too long.
+
+        A process that something else ended while it was idle is replaced, and the request goes to the next one.
+        """
+        for _ in range(MOST_VANISHED):
+            try:
+                return self._answer_once(path, request, gone)
+            except Vanished:
+                continue
+        return self._answer_once(path, request, gone)
+
+    def _answer_once(self, path: str, request: Any, gone: Callable[[], bool]) -> bytes:
         process = self._take(self._service.required(request), gone)
         try:
             answer = process.answer(path, request, gone)
