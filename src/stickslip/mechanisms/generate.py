@@ -23,6 +23,7 @@ import numpy as np
 
 from stickslip import codes
 from stickslip.contact.sections import section_row
+from stickslip.debug import outside
 from stickslip.jit import Kernel, KernelError
 from stickslip.jit.cache import remove_old_versions
 from stickslip.jit.cpu import COMPILER
@@ -53,6 +54,7 @@ _STEPPER = (
 PARTS = {
     "stepper": _STEPPER,
     "members": (*_STEPPER, "members"),
+    "controlled": (*_STEPPER, "controlled"),
     "smooth": ("model", "held", "smooth"),
     "local": ("model", "state_laws", "local"),
 }
@@ -188,7 +190,7 @@ def module_or_plain(system: System, template: str, solver: str) -> Any:
         return compiled_module(system, template, solver)
     except NotKernels as reason:
         told = f"{reason} It runs as plain Python, some hundred times slower; {WHAT_HELPS}"
-        warnings.warn(told, RuntimeWarning, stacklevel=_outside())
+        warnings.warn(told, RuntimeWarning, stacklevel=outside())
     text = module_source(system, template, solver)
     modules[key] = PlainModule(import_generated(system, text, f"{template}_{solver}_plain", kernels=False))
     return modules[key]
@@ -203,14 +205,6 @@ class PlainModule:
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._module, name)
         return found.py_func if isinstance(found, Kernel) else found
-
-
-def _outside() -> int:
-    """Frames between the caller of this function and the first one outside the package, for `warnings.warn`."""
-    frame, count = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("stickslip."):
-        frame, count = frame.f_back, count + 1
-    return count
 
 
 def import_generated(system: System, source: str, kind: str, kernels: bool = True) -> ModuleType:
