@@ -65,7 +65,7 @@ def _sum(robot: Robot, child: Element, name: str, sites: Sites, limits: bool) ->
 
 def _spatial(robot: Robot, child: Element, name: str, sites: Sites, limits: bool) -> None:
     """A tendon through sites."""
-    points = []
+    points: list[tuple[str | None, np.ndarray]] = []
     for part in child.children:
         part.read = True
         part.used |= set(part.attributes)
