@@ -63,7 +63,8 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
         sim.run(args.t_end)
         drift = float(np.linalg.norm(sim.body(trunk).position - begin))
         tilt = float(2.0 * np.arcsin(np.linalg.norm(sim.body(trunk).orientation[1:3])))
-        print(f"{name}: trunk at {begin[2]:.4f} m after {0.6 * args.t_end:.3g} s; until {sim.t:.3g} s it moves {1e3 * drift:.3f} mm")
+        settled = 0.6 * args.t_end
+        print(f"{name}: trunk at {begin[2]:.4f} m; from {settled:.3g} to {sim.t:.3g} s it moves {1e3 * drift:.3f} mm")
         print(sim.certificate)
         result |= {f"{name} drift": drift, f"{name} tilt": tilt, f"{name} failed": sim.certificate.failed_steps}
         runs.append((sim.scenario, sim.trajectory()))

@@ -53,8 +53,8 @@ _STEPPER = (
 )  # fmt: skip
 PARTS = {
     "stepper": _STEPPER,
-    "members": (*_STEPPER, "members"),
-    "controlled": (*_STEPPER, "controlled"),
+    "members": (*_STEPPER, "judged", "members"),
+    "controlled": (*_STEPPER, "judged", "controlled"),
     "smooth": ("model", "held", "smooth"),
     "local": ("model", "state_laws", "local"),
 }

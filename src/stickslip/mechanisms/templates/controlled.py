@@ -7,29 +7,12 @@ import numpy as np
 
 from stickslip.codes import CONTROL_FAILED, CULPRIT, DONE, STEPS
 from stickslip.control import is_due, steps_until_due
-from stickslip.jit.marks import dev, entry, float64, int64, local_array
+from stickslip.jit.marks import entry, int64
 from stickslip.mechanisms.steering import LAW_WRONG, serve, undo_call
+from stickslip.mechanisms.templates.judged import out_of_range
 from stickslip.mechanisms.templates.march import march
-from stickslip.mechanisms.templates.model import N_CONTACTS, STATE_LAWS, energy, gap, laws
+from stickslip.mechanisms.templates.model import energy, gap
 from stickslip.mechanisms.templates.structs import Records
-
-
-@dev
-def out_of_range(p):
-    """Whether a coefficient of a contact is out of its range."""
-    mu = local_array(N_CONTACTS, float64)
-    eps_N = local_array(N_CONTACTS, float64)
-    eps_T = local_array(N_CONTACTS, float64)
-    threshold = local_array(N_CONTACTS, float64)
-    laws(p, mu, eps_N, eps_T, threshold)
-    for k in range(N_CONTACTS):
-        if STATE_LAWS:  # the steps judge them where they are used
-            continue
-        if not (0.0 <= mu[k] < 1e300 and 0.0 <= threshold[k] < 1e300 and 0.0 <= eps_N[k] <= 1.0):
-            return True
-        if not 0.0 <= eps_T[k] <= 1.0:
-            return True
-    return False
 
 
 @entry
