@@ -262,8 +262,9 @@ def steps_between(rate: float | None, dt: float) -> int:
     """Steps between two calls; ValueError where they are no whole number."""
     if rate is None:
         return 1
-    apart = round(1.0 / (real_number(rate, "rate") * dt)) if rate > 0.0 else 0
-    if apart < 1 or abs(apart * dt * rate - 1.0) > 1e-6:
+    often = real_number(rate, "rate")
+    apart = round(1.0 / (often * dt)) if often > 0.0 else 0
+    if apart < 1 or abs(apart * dt * often - 1.0) > 1e-6:
         raise ValueError(f"rate must leave a whole number of steps of {dt:g} s between two calls, got {rate!r}.")
     return apart
 

@@ -196,6 +196,7 @@ class Engine(Protocol):
     deadline : when the run has to end, by `time.perf_counter`; a march that takes long raises `OutOfTime` then
     talks : a step that takes long says so on stderr
     controller : the control law at work, a `stickslip.control.Controller`, or None
+    acceleration : of gravity in a scene (3,) [m/s^2], which can be changed between steps; None for a mechanism
     """
 
     first_piece: ClassVar[int] = 1
@@ -206,6 +207,7 @@ class Engine(Protocol):
     deadline: float = math.inf
     talks: bool = False
     controller: Any = None
+    acceleration: Any = None
 
     @property
     def name(self) -> str: ...

@@ -197,6 +197,32 @@ def test_laws_of_scenes_lead_motors_push_bodies_and_are_refused_in_one_line():
     require_equal(*runs)
 
 
+def test_gravity_changes_between_steps_and_comes_back():
+    """A body falls with the new gravity; snapshots, copies and `set_state` keep it, and `reset` does not."""
+    scene = ss.Scene(dim=3)
+    scene.add_body(ss.Sphere(0.1), mass=1.0, position=(0, 0, 5))
+    sim = ss.Simulator(scene, dt=1e-3)
+    sim.step(100)
+    saved = sim.save()
+    sim.gravity = (1.0, 0, -1.62)
+    sim.step(100)
+    assert sim.u[:3] == pytest.approx([0.1, 0, -0.981 - 0.162]) and not math.isfinite(
+        sim.certificate.integration_energy
+    )
+    other = copy.deepcopy(sim)
+    sim.set_state(u=np.zeros(6))
+    for each in (sim, other):
+        assert each.gravity == pytest.approx([1.0, 0, -1.62])
+    sim.restore(saved)
+    assert sim.gravity == pytest.approx([0, 0, -9.81])
+    other.reset()
+    assert other.gravity == pytest.approx([0, 0, -9.81])
+    with pytest.raises(ValueError, match="gravity must"):
+        sim.gravity = (0, math.nan, 0)
+    with pytest.raises(ValueError, match="is a mechanism"):
+        walker().gravity = 3.0
+
+
 def asks(now):
     names = {"torque": 0}
     now.inputs[names["torque"]] = 0.0
@@ -215,6 +241,7 @@ def slippery(now):
         ({"inputs": ["torque"], "rate": 300.0}, ValueError, "whole number of steps"),
         ({"inputs": "torque"}, ValueError, "list of names"),
         ({"inputs": ["torque"], "rate": 0.0}, ValueError, "positive"),
+        ({"inputs": ["torque"], "rate": "fast"}, ValueError, "rate must be"),
         ({"inputs": ["torque"], "memory": [math.nan]}, ValueError, "memory"),
         ({"inputs": ["friction"], "function": slippery}, ss.StepError, "friction of contact .* must be finite and not"),
     ],

@@ -30,6 +30,7 @@ from stickslip.run.driver import Run, march_in_pieces
 from stickslip.run.progress import progress_bar
 from stickslip.run.records import Store
 from stickslip.scenario import as_scenario
+from stickslip.scenes.given import gravity_of
 from stickslip.scenes.handles import BodyHandle, JointHandle
 from stickslip.scenes.rays import Hit
 from stickslip.trajectory import STATE_NAMES, Certificate, ContactTable, Trajectory
@@ -195,6 +196,23 @@ class Simulator:
             0
         ]
         return float(kinetic), float(potential)
+
+    @property
+    def gravity(self) -> Array:
+        """Acceleration of gravity in a scene [m/s^2], a copy; what is set holds from the next step on."""
+        dim = self.scene.dim
+        return np.array(self._run.engine.acceleration[:dim])
+
+    @gravity.setter
+    def gravity(self, value: Any) -> None:
+        run = self._run
+        given = gravity_of(value, self.scene.dim)
+        self._single.flush()
+        with uninterrupted():  # the energies of records before are those of the gravity before
+            before = run.energies_of_start_and_now()
+            run.engine.acceleration[:] = given
+            run.retuned = run.retuned or run.energies_of_start_and_now() != before
+            run.engine.begin(run.state, run.state.q.copy(), run.state.u.copy(), 1)
 
     def set_state(self, *, t: float | None = None, q: Any = None, u: Any = None) -> None:
         """Stand at another state; what is not given stays as it is, and so do parameters, motors and forces.

@@ -124,6 +124,7 @@ class SceneEngine(Engine):
             np.zeros(0) if law else None,
             np.zeros(0) if any(material.resists for material in materials_of(scene)) else None,
         )
+        self.acceleration = self.options.gravity
         n = len(self.bodies)
         keys = sorted(min(i, j) * n + max(i, j) for i, j in scene.ignored)
         self.ignore = np.array(keys, np.int64)
@@ -443,7 +444,7 @@ class SceneEngine(Engine):
             "row_begins": self.row_begins, "residuals": self.residuals, "effort": self.effort, "rows": self.rows,
             "joints": self.joints, "wrench": self.wrench, "pushes": self.pushes, "counts": self.counts,
             "parent": self.parent, "label": self.label, "head": self.head, "book": self.book[:5],
-            "by_hand": self.by_hand, "fused": self.fused_table,
+            "by_hand": self.by_hand, "fused": self.fused_table, "gravity": self.options.gravity,
         }  # fmt: skip
         for name, table in tables.items():
             yield from arrays_in(name, table)

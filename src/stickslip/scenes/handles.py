@@ -59,6 +59,7 @@ def succeed(before: SceneEngine, after: SceneEngine, drives: bool) -> None:
         for i in np.flatnonzero(before.pushes.any(axis=1)).tolist():
             after.push(i, slice(0, 6), before.pushes[i])
         after.note_drive(int(before.by_hand[0]))
+        after.acceleration[:] = before.acceleration
     before.successor = after
 
 

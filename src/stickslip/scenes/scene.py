@@ -18,7 +18,7 @@ from stickslip.request import Checks, Records, RunOptions
 from stickslip.scenes.bodies import COORDINATES, VELOCITIES, Body, Material, Surface
 from stickslip.scenes.checks import number, require_function, turning, vector
 from stickslip.scenes.geared import Geared
-from stickslip.scenes.given import inertia_of, inertia_of_shape, material_of, time_of
+from stickslip.scenes.given import gravity_of, inertia_of, inertia_of_shape, material_of, time_of
 from stickslip.scenes.joints import Force, Joint, Spring
 from stickslip.scenes.shapes import IDENTITY, Shape, Unbounded, orientation
 
@@ -56,11 +56,7 @@ class Scene(Geared):
             raise ValueError(f"dim must be 2 (plane) or 3 (space), got {dim!r}.")
         self.dim = int(dim)
         self.name = str(name)
-        self.gravity = np.zeros(3)
-        if np.ndim(gravity) == 0:
-            self.gravity[dim - 1] = -number(gravity, "gravity")
-        else:
-            self.gravity[:dim] = vector(gravity, "gravity", dim)
+        self.gravity = gravity_of(gravity, self.dim)
         zero, nothing = np.zeros(3), np.zeros((3, 3))
         self.bodies: list[Body] = [
             Body(
