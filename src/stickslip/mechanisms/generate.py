@@ -44,6 +44,7 @@ STACK_LIMIT = 12  # contacts; beyond, the arrays of the LCP go to the heap
 NEED_DRIFT = ("smooth",)  # templates on acceleration level
 _BEGIN, _END = "# -- model: begin\n", "# -- model: end\n"
 _JOINING = threading.Lock()
+_IMPORTING = threading.RLock()  # no thread sees a module of which another one has executed a part
 _MODULES: WeakKeyDictionary[System, dict[Any, Any]] = WeakKeyDictionary()
 """Modules of the systems that are in use, by template, solver and options."""
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -215,8 +216,12 @@ def import_generated(system: System, source: str, kind: str, kernels: bool = Tru
     digest = hashlib.sha256(source.encode()).hexdigest()[:20]
     word = re.sub(r"\W+", "_", system.name)[:40]
     name = f"stickslip_generated_{word}_{kind.replace('-', '_')}_{digest}"
-    if name in sys.modules:
-        return sys.modules[name]
+    with _IMPORTING:
+        return sys.modules[name] if name in sys.modules else _executed(system, source, name, kernels)
+
+
+def _executed(system: System, source: str, name: str, kernels: bool) -> ModuleType:
+    """The module of generated text, entered among the modules of the process."""
     path = _write_once(name, source)
     module = ModuleType(name)
     module.__file__ = str(path)

@@ -281,7 +281,8 @@ class Simulator:
         while self.steps < last:
             if control is not None:
                 control(self)
-            self.step(min(apart, last - self.steps))
+            if self.steps < last:  # the function may have done steps itself
+                self.step(min(apart, last - self.steps))
             advance(self.steps - first)
 
     @property
