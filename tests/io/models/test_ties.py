@@ -116,6 +116,24 @@ def test_chains_of_followers_and_starts(tmp_path):
         ss.import_robot(path, pose={"jb": 0.2})
 
 
+@pytest.mark.parametrize(
+    "more, words",
+    [
+        (('<mimic joint="ja"/>', ""), "'ja': its ratio leads nowhere"),
+        (('<mimic joint="jb"/>', '<mimic joint="ja" multiplier="2"/>'), "'jb' would lead itself"),
+        (('<mimic joint="jz"/>', ""), "'jz' has no axis"),
+        (("", '<mimic joint="ja" multiplier="0"/>'), "'jb': its ratio leads nowhere"),
+    ],
+)
+def test_followers_that_lead_nowhere_are_named(more, words, tmp_path):
+    path = tmp_path / "hand.urdf"
+    links = part("a", "arm", "revolute", "0.1 0 0", "0 1 0", more[0]) + part(
+        "b", "arm", "revolute", "0.3 0 0", "0 1 0", more[1]
+    )
+    path.write_text(PALM.format(links=links))
+    assert any(words in note for note in ss.import_robot(path).notes)
+
+
 ROPES = """<mujoco><option timestep="1e-3"/><worldbody><site name="top" pos="0 0 2"/><site name="roll" pos="1 0 2"/>
 <site name="roll2" pos="2 0 2"/>
 <body name="ball" pos="0 0 1.2"><freejoint/><geom size="0.05" mass="1"/><site name="s1" pos="0 0 0"/></body>

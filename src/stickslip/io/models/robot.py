@@ -19,7 +19,7 @@ from stickslip.io.models.robot_content import Writer
 from stickslip.io.models.robot_links import Link, moved, turned
 from stickslip.io.models.robot_masses import CARRIER, carrier, repaired
 from stickslip.io.models.robot_shapes import Geometry, Pose
-from stickslip.io.models.robot_ties import Coupling, Rope, known, starts
+from stickslip.io.models.robot_ties import Coupling, Rope, sorted_out, starts
 from stickslip.io.models.xml_text import Element
 from stickslip.scenes.shapes import MassProperties
 
@@ -141,7 +141,7 @@ class Robot:
         for name in self.options.pose:
             if name not in names:
                 raise ValueError(unknown_name("joint", name, tuple(names[:40])))
-        self.couplings = [coupling for coupling in self.couplings if known(self, coupling)]
+        self.couplings = sorted_out(self)
         values = {
             axis.name: float(self.options.pose.get(axis.name, axis.zero)) for link in self.links for axis in link.axes
         }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,6 +73,29 @@ def known(robot: Robot, coupling: Coupling) -> bool:
         robot.notes.append(f"line {coupling.line}: {coupling.what}: {why}")
         return False
     return True
+
+
+def sorted_out(robot: Robot) -> list[Coupling]:
+    """The couplings that can be met: each joint follows one other, and none leads itself; notes name the others.
+
+    Where a joint is said to follow two, the second one follows it instead.
+    """
+    leads: dict[str, str] = {}
+    found: list[Coupling] = []
+    for each in (coupling for coupling in robot.couplings if known(robot, coupling)):
+        coupling = each
+        if coupling.follower in leads:
+            ratio, offset = 1.0 / each.ratio, -each.offset / each.ratio
+            coupling = replace(each, follower=each.leader, leader=each.follower, ratio=ratio, offset=offset)
+        top = coupling.leader
+        while top in leads:
+            top = leads[top]
+        if coupling.follower in leads or top == coupling.follower:
+            robot.notes.append(f"line {each.line}: {each.what}: {each.follower!r} would lead itself; it is left out")
+            continue
+        leads[coupling.follower] = coupling.leader
+        found.append(coupling)
+    return found
 
 
 class Ties:
