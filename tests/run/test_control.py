@@ -223,6 +223,34 @@ def test_gravity_changes_between_steps_and_comes_back():
         walker().gravity = 3.0
 
 
+def sees(now):
+    for k in range(3):
+        now.memory[k], now.memory[3 + k] = now.coordinate[k], now.speed[k]
+    for k in range(7):
+        now.memory[6 + k] = now.q[21 + k]
+
+
+def test_a_law_sees_what_handles_show():
+    """Hinge, slide and screw in space, and a body that is one with another one by a fixed joint; all bits."""
+    scene = ss.Scene(dim=3)
+    a, b, c, d = (
+        scene.add_body(ss.Box((0.2, 0.1, 0.1)), mass=1.0, position=(0.5 * i, 0, 0), angular_velocity=(0.1, 0, 0))
+        for i in range(4)
+    )
+    scene.add_fixed(a, d, (0.1, 0, 0), name="weld", collide=False)
+    scene.add_revolute(None, a, (0, 0, 0), (1, 0, 0), name="hinge")
+    scene.add_prismatic(a, b, (0.5, 0, 0), (0.6, 0, 0.8), name="slide")
+    scene.add_screw(b, c, (1, 0, 0), (1, 0, 0), lead=0.1, name="screw")
+    sim = ss.Simulator(scene, dt=1e-3)
+    law = ss.ControlLaw(sees, joints=["screw", "hinge", "slide"], memory=[0.0] * 13)
+    sim.run(0.3, control=law)  # the last call is that before the last step
+    other = ss.Simulator(scene, dt=1e-3)
+    other.run(0.299)
+    joints = [other.joint(name) for name in ("screw", "hinge", "slide")]
+    expected = [joint.coordinate for joint in joints] + [joint.speed for joint in joints] + other.q[21:28].tolist()
+    assert sim.control_memory.tolist() == expected and min(map(abs, expected[:6])) > 1e-4
+
+
 def asks(now):
     names = {"torque": 0}
     now.inputs[names["torque"]] = 0.0
