@@ -226,6 +226,8 @@ class Compiled(MechanismEngine):
         return status, done
 
     def control(self, law: Any, memory: Array, first: int, apart: int) -> None:
+        if self.controller is not None:
+            self.controller.end()
         self.controller = None
         if law is not None:
             found = steering.MechanismController(self.system, law, memory, first, apart)
@@ -289,6 +291,8 @@ class Reference(MechanismEngine):
         return reasons.reason(self.system, self.stepper, self.solver, state, code, self._finer(), self.law is not None)
 
     def control(self, law: Any, memory: Array, first: int, apart: int) -> None:
+        if self.controller is not None:
+            self.controller.end()
         self.controller = law and steering.MechanismController(self.system, law, memory, first, apart)
 
     def march(self, memory: Memory, n_steps: int, block: Block) -> int:

@@ -21,7 +21,7 @@ from stickslip.control import (
     steps_until_due,
 )
 from stickslip.engine import Block, Measured, Memory
-from stickslip.jit import call_address, kernel
+from stickslip.jit import call_address, entry, kernel
 from stickslip.mechanisms.system import System
 from stickslip.mechanisms.templates.structs import Kept, Run
 
@@ -84,6 +84,31 @@ def undo_call(run: Run, steer: Steer) -> None:
     steer.clock.called[0] = NEVER
 
 
+class MemberPlaces(NamedTuple):
+    """Where a member of an ensemble keeps its numbers in its row, and its step length [s]."""
+
+    impulse: int
+    status: int
+    book: int
+    dt: float
+
+
+@entry
+def serve_members(rows: np.ndarray, P: np.ndarray, memories: np.ndarray, steer: Steer, at: MemberPlaces) -> None:
+    """Call the law for members of an ensemble that go on, each with its own memory, a row of `memories`."""
+    f, n = steer.now.q.shape[0], steer.now.impulse.shape[0]
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        if row[at.status] == codes.DONE:
+            run, rest = Run(P[i], 0.0, at.dt, 0, 0.0), row[0:0]
+            kept = Kept(
+                row[:f], row[f : 2 * f], row[at.impulse : at.impulse + n], rest, rest, rest, rest, row[at.book :]
+            )
+            copy_numbers(memories[i], steer.now.memory)
+            row[at.status] = float(serve(run, kept, steer, int(row[at.book + codes.STEPS])))
+            copy_numbers(steer.now.memory, memories[i])
+
+
 class MechanismController(Controller):
     """A control law at work in a mechanism."""
 
@@ -106,6 +131,12 @@ class MechanismController(Controller):
         self.system = system
         positive = np.array([name in system.positive for name in law.inputs])
         self.steer = Steer(self.clock, now, index, positive)
+
+    def own_steer(self) -> Steer:
+        """The law with arrays of its own, for a thread."""
+        now = MechanismNow(0.0, *(array.copy() for array in self.now[1:]))
+        clock = self.clock._replace(called=self.clock.called.copy(), before=self.clock.before.copy())
+        return self.steer._replace(clock=clock, now=now)
 
     def changes_energy(self) -> bool:
         """Whether an energy depends on an input, so that the balance of energy is not known."""

@@ -273,6 +273,8 @@ class SceneEngine(Engine):
         handles.succeed(before, self, drives)
 
     def control(self, law: Any, memory: np.ndarray, first: int, apart: int) -> None:
+        if self.controller is not None:
+            self.controller.end()
         self.controller = law and steering.SceneController(self, law, memory, first, apart)
 
     def call_law(self, state: SceneState) -> int:
