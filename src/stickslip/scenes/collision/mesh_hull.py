@@ -8,7 +8,7 @@ import numpy as np
 
 from stickslip.jit import kernel
 from stickslip.scenes.collision.field import ON_LINE, SHALLOW, SLACK, add_field, dot, in_frame, minus
-from stickslip.scenes.collision.field_hull import behind_edge, box_around
+from stickslip.scenes.collision.field_hull import behind_edge, box_around, over_face
 from stickslip.scenes.collision.field_round import nearest_on_triangle
 from stickslip.scenes.collision.flat import CLIP, place
 from stickslip.scenes.collision.mesh import (
@@ -120,15 +120,9 @@ def corner_under_faces(
             face, best = f, height
     if face == NONE or (most > 0.0 and best < most):
         return count
-    n, loop = normals[face], hulls.loops[table[2] + face]
-    if most > 0.0:  # outside: the face has to lie over the corner
-        for m in range(loop[1]):
-            P, Q = corners[hulls.corners[loop[0] + m]], corners[hulls.corners[loop[0] + (m + 1) % loop[1]]]
-            e0, e1, e2 = Q[0] - P[0], Q[1] - P[1], Q[2] - P[2]
-            a, b, c = e1 * n[2] - e2 * n[1], e2 * n[0] - e0 * n[2], e0 * n[1] - e1 * n[0]
-            side = a * (v[0] - P[0]) + b * (v[1] - P[1]) + c * (v[2] - P[2])
-            if side > CLIP * typical(s)[0] * math.sqrt(e0 * e0 + e1 * e1 + e2 * e2):
-                return count
+    n = normals[face]
+    if most > 0.0 and not over_face(hulls, room, table[2] + face, n, v, CLIP * typical(s)[0]):
+        return count
     return add_field(room, ZERO, count, s.pose, typical(s), v, (-n[0], -n[1], -n[2]), best)
 
 
