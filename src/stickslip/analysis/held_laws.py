@@ -19,7 +19,7 @@ from stickslip.checks import Array
 
 MARGIN = 1e-7  # contacts nearer to the edge of their law, relative, are at a corner of it
 _RANK = 1e-9  # relative: directions of impulses below do not change velocities
-_NEWTON = 12  # steps of Newton's method, at most; where all contacts stick one does
+_NEWTON = 30  # steps of Newton's method, at most; where all contacts stick one does
 
 
 class Solved(NamedTuple):
@@ -33,6 +33,8 @@ class Solved(NamedTuple):
     rate: Array  # (R,) velocities of rows less what they ask for, with their softness
     bounds: Array  # (R, 2) of z
     row_size: Array  # (R,) mobilities of rows
+    axis: Array  # (R,) number of the joint whose coordinate a row acts along, -1 for others
+    soft: Array  # (R,) bool: the row gives way
 
     @property
     def impulses(self) -> Array:
@@ -77,7 +79,11 @@ def states_of(solved: Solved) -> tuple[Any, Any, Array]:
 
 
 def row_states(solved: Solved) -> tuple[Array, Array]:
-    """At which bound rows are, -1, 0 for none, 1, and how near they are to a corner, (R,) each."""
+    """At which bound rows are, -1, 0 for none, 1, and how near they are to a corner, (R,) each.
+
+    Limit, motor and friction of one joint act along one coordinate.  Where one of them holds it, well within its
+    bounds, the others share the load in some way, and no motion depends on it: they are at no corner.
+    """
     rho = 1.0 / np.where(solved.row_size > 0.0, solved.row_size, 1.0)
     aim = solved.z - rho * solved.rate
     low, high = solved.bounds.T
@@ -89,7 +95,9 @@ def row_states(solved: Solved) -> tuple[Array, Array]:
         whole = np.where(finite, size + np.abs(bound), 1.0)
         off = np.where(finite, np.abs(aim - np.where(finite, bound, 0.0)), 1.0)
         margin = np.minimum(margin, np.where(whole > 0.0, off / np.where(whole > 0.0, whole, 1.0), 0.0))
-    return at, margin
+    firm = (at == 0) & (margin > MARGIN) & ~solved.soft
+    held = np.isin(solved.axis, solved.axis[firm & (solved.axis >= 0)])
+    return at, np.where(held, np.maximum(margin, np.where(firm, margin, 1.0)), margin)
 
 
 def scales(solved: Solved) -> Array:
@@ -165,19 +173,24 @@ def left_over(solved: Solved) -> Array:
     return left
 
 
+def sets_of(solved: Solved) -> Array:
+    """The sets of a step as one list of whole numbers."""
+    pushes, slides, _ = states_of(solved)
+    return np.concatenate([pushes.astype(int), (pushes & slides).astype(int), row_states(solved)[0]])
+
+
 def solved_again(G: Array, solved: Solved) -> Solved:
-    """The solution of the laws with the sets held, by Newton's method from impulses of a step beside it."""
+    """The solution of the laws, by Newton's method from the impulses of a problem beside it; sets may change."""
     m, dim = solved.r.shape
-    none = Change(
-        np.zeros((m * dim, 0)), np.zeros((m, 0)), np.zeros((len(solved.z), 0)), np.zeros((len(solved.z), 2, 0))
-    )
-    s, before = scales(solved), np.inf
+    rows = len(solved.z)
+    none = Change(np.zeros((m * dim, 0)), np.zeros((m, 0)), np.zeros((rows, 0)), np.zeros((rows, 2, 0)))
+    s, before, old = scales(solved), np.inf, sets_of(solved)
     for _ in range(_NEWTON):
-        left = left_over(solved)
+        left, sets = left_over(solved), sets_of(solved)
         now = float(np.abs(left).max(initial=0.0))
-        if now == 0.0 or not now < 0.5 * before:
+        if now == 0.0 or (np.array_equal(sets, old) and not now < 0.5 * before):
             break
-        before = now
+        before, old = now, sets
         A, _ = held_system(G, solved, none)
         y = -s * np.linalg.lstsq(A, left, rcond=_RANK)[0]
         c = G @ y

@@ -141,7 +141,7 @@ class Followed(ContactLog):
         m = len(held.active)
         held = held._replace(renewed=bool(np.any(engine.active.beyond[:m] != self.twin.active.beyond[:m])))
         levels, looks = self._levels(engine, moment, held)
-        solved = solved_of(engine, levels[-1], looks[-1])
+        solved = solved_of(engine, held, levels[-1], looks[-1])
         self.doubts += doubts_of(self.twin, points, held, solved, moment.t)
         pushed = float(engine.book.numbers[codes.PROJECTIONS])
         if pushed != self.pushed:
@@ -175,7 +175,7 @@ class Followed(ContactLog):
             looks.append(look)
             if np.abs(look.rows.target - target).max(initial=0.0) <= _SAME * speed:
                 return levels, looks
-            solved = solved_again(mobility_matrix(look), solved_of(engine, level, look))
+            solved = solved_again(mobility_matrix(look), solved_of(engine, held, level, look))
             levels[-1] = Level(solved.r, solved.z, about)
             looks[-1] = looked_at(self.twin, moment, self.pairs_old, held, levels[-1:])[0]
             about = looks[-1].end
@@ -201,7 +201,7 @@ class Followed(ContactLog):
             if ends is not None:
                 about = [self._by_velocities(moment, held, level, look, ends[:, :, j]) for j in range(len(sums))]
                 sums = [added(one, other) for one, other in zip(sums, about, strict=True)]
-            solved = solved_of(engine, level, look)
+            solved = solved_of(engine, held, level, look)
             dy = self._impulses(moment.t, look, solved, sums)
             ends = np.stack([part.end for part in sums], axis=-1) + response_to(look, dy)
         dvel = np.stack([part.vel for part in sums], axis=-1)
@@ -325,11 +325,15 @@ def nothing(look: Look) -> Sum:
     )
 
 
-def solved_of(engine: SceneEngine, level: Level, look: Look) -> Solved:
+def solved_of(engine: SceneEngine, held: Held, level: Level, look: Look) -> Solved:
     """A level with the laws of its contacts and rows."""
+    joint, part = np.divmod(held.rows, layout.ROWS_PER_JOINT)
+    axis = np.where((part >= LIMIT) & (part <= FRICTION), joint, -1)
     size = engine.active.mobility[: len(level.r)].copy()
     row_size = np.einsum("rnk,rnk->r", look.rows.D, look.row_response) + look.rows.soft
-    return Solved(level.r, look.slip, look.mu, size, level.z, look.rate, look.rows.bounds, row_size)
+    return Solved(
+        level.r, look.slip, look.mu, size, level.z, look.rate, look.rows.bounds, row_size, axis, look.rows.soft > 0.0
+    )
 
 
 def mobility_matrix(look: Look) -> Array:
