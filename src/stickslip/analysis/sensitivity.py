@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stickslip.analysis.derivative_table import DerivativeTable
 from stickslip.analysis.progress import not_interrupted
 from stickslip.analysis.sensitivity_in_space import columns_in_space
 from stickslip.analysis.varied_motion import VariedMotion
@@ -50,8 +51,8 @@ class EventTimes:
         return len(self.t)
 
 
-@dataclass(frozen=True, eq=False)
-class Sensitivity:
+@dataclass(frozen=True, eq=False, repr=False)
+class Sensitivity(DerivativeTable):
     """Derivatives of a motion, one column per quantity.
 
     Attributes
@@ -79,25 +80,11 @@ class Sensitivity:
     trajectory: Trajectory
     exact: bool
 
-    def __repr__(self) -> str:
-        return self.text()
-
-    def text(self) -> str:
-        """The derivatives at the end, and the events, as a table."""
-        run = self.trajectory
-        rows = (*run.coordinate_names, *run.velocity_names)
-        wide = max(12, *(len(name) for name in self.names)) + 2
-        first = max(10, *(len(name) for name in rows)) + 2
-        head = "d / d".ljust(first) + "".join(name.rjust(wide) for name in self.names)
-        lines = [
-            f"sensitivity of {run.system_name}: {len(self.names)} quantities, {len(self.event_times)} events, t = "
-            f"{self.t[0]:g} .. {self.t[-1]:g} s",
-            head,
-        ]
-        for name, row in zip(rows, self.end, strict=True):
-            lines.append(name.ljust(first) + "".join(f"{value:{wide}.6g}" for value in row))
-        lines.append("reliable" if self.reliable else f"NOT reliable: {self.reason}")
-        return "\n".join(lines)
+    def headline(self) -> str:
+        return (
+            f"sensitivity of {self.trajectory.system_name}: {self.count()}, {len(self.event_times)} events, "
+            f"t = {self.t[0]:g} .. {self.t[-1]:g} s"
+        )
 
     def to_xarray(self) -> xr.Dataset:
         """The derivatives as an `xarray.Dataset` with the dimensions time, coordinate, velocity, quantity, event."""
@@ -203,8 +190,12 @@ def sensitivity(
         raise MotionError(float(run.t[-1]), f"the motion ends before t_end: {run.status}")
     if len(case.system.spatial):
         return _in_space(case, names, run, options)
-    motion = varied_motion(case, names, end, judge, chosen)
-    times = np.linspace(0.0, end, count)
+    return _along(varied_motion(case, names, end, judge, chosen), names, np.linspace(0.0, end, count), run)
+
+
+def _along(motion: VariedMotion, names: tuple[str, ...], times: Array, run: Trajectory) -> Sensitivity:
+    """The derivatives along a motion, at some times, the last of them the end."""
+    count, end = len(times), float(times[-1])
     X = np.full((count, 2 * motion.f, len(names)), np.nan)
     for number, _, here in motion.tangents(times):
         X[number] = here

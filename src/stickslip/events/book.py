@@ -14,7 +14,6 @@ from stickslip.events.accumulation import Blow
 from stickslip.events.arcs import Stand
 from stickslip.events.modes import Mode
 
-
 WINDOW = 1e-3
 """Share of the run in which events are counted."""
 

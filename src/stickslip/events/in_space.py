@@ -314,7 +314,8 @@ class SpaceMotion:
         while True:
             kept = SpaceKept(
                 stand_of(solver), replace(phase, solver=None, armed=phase.armed.copy()), self.closed.copy(),
-                self.slides.copy(), self.fastest.copy(), self.load, self.book.copy(), len(self.happened), tuple(self.recent),
+                self.slides.copy(), self.fastest.copy(), self.load, self.book.copy(), len(self.happened),
+                tuple(self.recent),
             )  # fmt: skip
             found = self.forces(solver.t, solver.y[: self.f], solver.y[self.f : 2 * self.f])
             solver.max_step = self._time_to_stop(found)
