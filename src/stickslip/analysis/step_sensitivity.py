@@ -49,7 +49,7 @@ class StepSensitivity(DerivativeTable):
     end : (2 f, k), those of (q, u) at the end
     reliable : no step is at a corner of its contact laws: the discrete map has a derivative
     reason : where and why not; empty where reliable
-    strikes : (m,) times of the steps in which contacts strike [s].  Behind the first of them the derivative does not
+    strikes : (m,) times of the steps in which contacts strike, limits of joints are struck or ropes come taut [s].  Behind the first of them the derivative does not
         tend to that of the motion as dt goes to 0; use `sensitivity` there
     trajectory : the run itself
     """
@@ -199,7 +199,8 @@ def _of_scene(
     t, q, u = (np.array(part) for part in zip(*followed.kept, strict=True))
     reason = "; ".join(dict.fromkeys(followed.doubts))
     end = np.concatenate([q[-1], u[-1]])
-    struck = np.unique(run.impacts()["time"])
+    blows = np.asarray(run.impacts()["time"], float)  # those of joints at the start are at a time that is given
+    struck = np.unique(np.concatenate([blows[blows > run.t[0]], followed.strikes]))
     return StepSensitivity(names, t, q, u, end, not reason, reason, struck, run)
 
 
