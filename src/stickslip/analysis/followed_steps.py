@@ -236,13 +236,14 @@ class Followed(ContactLog):
         if not np.all(np.isfinite(X)):
             return [Sum(*(np.full_like(part, np.nan) for part in each)) for each in total]
         size = float((np.abs(X) * measures(self.twin, moment)).max(initial=0.0))
-        self.largest[j] = max(self.largest[j], size)
+        whole = float(np.abs(X).max())
+        self.largest[j] = max(self.largest[j], whole)
         if size > 0.0:
 
             def beside(away: float) -> Any:
                 return lambda s: (self.twin, shifted(moment, s * away * X, s * away * Z), levels)
 
-            quiet = size <= _LEFT_OVER * self.largest[j]
+            quiet = whole <= _LEFT_OVER * self.largest[j]
             found = self._differences(beside, (AWAY / size, _NEARER / size), held, looks, moment.t, quiet)
             total = [added(*pair) for pair in zip(total, found, strict=True)]
         if column.engines is not None:

@@ -49,8 +49,9 @@ class StepSensitivity(DerivativeTable):
     end : (2 f, k), those of (q, u) at the end
     reliable : no step is at a corner of its contact laws: the discrete map has a derivative
     reason : where and why not; empty where reliable
-    strikes : (m,) times of the steps in which contacts strike, limits of joints are struck or ropes come taut [s].  Behind the first of them the derivative does not
-        tend to that of the motion as dt goes to 0; use `sensitivity` there
+    strikes : (m,) times of the steps in which contacts strike, limits of joints are struck or ropes come taut [s].
+        Behind the first of them the derivative does not tend to that of the motion as dt goes to 0; use `sensitivity`
+        there
     trajectory : the run itself
     """
 
