@@ -126,7 +126,10 @@ class Followed(ContactLog):
         points = prepare_at(self.twin, moment, self.pairs_old)
         held = held_choices(self.twin, points)
         m = len(held.active)
-        held = held._replace(renewed=bool(np.any(engine.active.beyond[:m] != self.twin.active.beyond[:m])))
+        own, twin = engine.active[:m], self.twin.active[:m]
+        held = held._replace(renewed=bool(np.any(own.beyond != twin.beyond)))
+        if not held.renewed and np.any(own.bias != twin.bias):
+            self.doubts.append(f"t = {moment.t:.9g} s: restitution is left out, which no law allows, to solve the step")
         levels, looks = self._levels(engine, moment, held)
         solved = solved_of(engine, held, levels[-1], looks[-1])
         self.doubts += doubts_of(self.twin, points, held, solved, moment.t)
@@ -155,6 +158,7 @@ class Followed(ContactLog):
                 raise ArithmeticError(f"the step at t = {moment.t:.9g} s cannot be done again: its rows are others")
             row = engine.joints.row[held.rows]
             z, target = row.impulse.copy(), row.target
+        if engine.joints is not None or held.renewed:
             speed = np.abs(engine.bodies.end).max() + np.abs(engine.bodies.free).max()
         levels, looks, about = [], [], None
         for _ in range(_LEVELS):
@@ -162,7 +166,10 @@ class Followed(ContactLog):
             look = looked_at(self.twin, moment, self.pairs_old, held, [level])[0]
             levels.append(level)
             looks.append(look)
-            if np.abs(look.rows.target - target).max(initial=0.0) <= _SAME * speed:
+            off = np.abs(look.rows.target - target).max(initial=0.0)
+            if held.renewed:
+                off = max(off, np.abs(look.bias - active.bias[:, :dim]).max(initial=0.0))
+            if off <= _SAME * speed:
                 return levels, looks
             solved = solved_again(mobility_matrix(look), solved_of(engine, held, level, look))
             levels[-1] = Level(solved.r, solved.z, about)

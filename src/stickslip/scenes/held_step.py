@@ -79,6 +79,7 @@ class Look(NamedTuple):
     rate: Array  # (R,) velocities of the rows of joints less what they ask for, with their softness
     rows: RowLook
     row_response: Array  # (R, n, 6) velocities by unit impulses of the rows
+    bias: Array  # (m, dim) what contacts ask for
 
 
 class Moment(NamedTuple):
@@ -348,7 +349,7 @@ def _level_looked_at(engine: SceneEngine, points: Any, held: Held, level: Level)
     vel, slope = at_end(engine, held, end)
     pose, moves = bodies.pose.copy(), bodies.kind > layout.STATIC
     pose[moves] = moved(bodies.mid[moves], vel[moves], engine.options.theta * engine.options.dt)
-    return Look(slip, found.mu, vel, pose, W, response, slope, end, rate, rows, pulls)
+    return Look(slip, found.mu, vel, pose, W, response, slope, end, rate, rows, pulls, found.bias[:, :dim])
 
 
 def at_end(engine: SceneEngine, held: Held, end: Array) -> tuple[Array, Array]:
