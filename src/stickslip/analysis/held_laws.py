@@ -19,6 +19,7 @@ from stickslip.checks import Array
 
 MARGIN = 1e-7  # contacts nearer to the edge of their law, relative, are at a corner of it
 _RANK = 1e-9  # relative: directions of impulses below do not change velocities
+_LEAST_SHARE = 1e-3  # of a step of Newton's method
 _NEWTON = 30  # steps of Newton's method, at most; where all contacts stick one does
 
 
@@ -115,6 +116,12 @@ def slip_directions(solved: Solved, i: int) -> tuple[Array, Array]:
     return s, turn
 
 
+def slide_size(solved: Solved, i: int, scale: float) -> float:
+    """What the equations of a contact that slides are divided by: near rest friction turns ever faster with slip."""
+    speed = max(float(np.linalg.norm(solved.slip[i, 1:])), 1e-300)
+    return 1.0 + solved.mu[i] * solved.r[i, 0] / (speed * scale * scale)
+
+
 def held_system(G: Array, solved: Solved, change: Change) -> tuple[Array, Array]:
     """A x = B for scaled changes x of the impulses; G (m dim + R, m dim + R): velocities by impulses, with softness."""
     (m, dim), k = solved.r.shape, change.slip.shape[1]
@@ -132,6 +139,8 @@ def held_system(G: Array, solved: Solved, change: Change) -> tuple[Array, Array]
             A[tangents] += turn @ H[tangents] / s[normal]
             A[tangents, normal] += solved.mu[i] * along
             B[tangents] = -(turn @ change.slip[tangents] + solved.r[i, 0] * np.outer(along, change.mu[i])) / s[normal]
+            size = slide_size(solved, i, s[normal])
+            A[tangents], B[tangents] = A[tangents] / size, B[tangents] / size
     at, _ = row_states(solved)
     for i, side in enumerate(at):
         row = first + i
@@ -164,6 +173,7 @@ def left_over(solved: Solved) -> Array:
         rest = slice(i * dim + 1, (i + 1) * dim)
         if solved.mu[i] > 0.0 and slides[i]:
             left[rest] += solved.mu[i] * solved.r[i, 0] * slip_directions(solved, i)[0] / s[i * dim]
+            left[rest] /= slide_size(solved, i, s[i * dim])
         elif solved.mu[i] > 0.0:
             left[rest] = s[i * dim] * solved.slip[i, 1:]
     at, _ = row_states(solved)
@@ -179,23 +189,38 @@ def sets_of(solved: Solved) -> Array:
     return np.concatenate([pushes.astype(int), (pushes & slides).astype(int), row_states(solved)[0]])
 
 
-def solved_again(G: Array, solved: Solved) -> Solved:
-    """The solution of the laws, by Newton's method from the impulses of a problem beside it; sets may change."""
+def moved_by(G: Array, solved: Solved, y: Array) -> Solved:
+    """A step with changed impulses."""
     m, dim = solved.r.shape
-    rows = len(solved.z)
+    c = G @ y
+    return solved._replace(
+        r=solved.r + y[: m * dim].reshape(m, dim), z=solved.z + y[m * dim :],
+        slip=solved.slip + c[: m * dim].reshape(m, dim), rate=solved.rate + c[m * dim :],
+    )  # fmt: skip
+
+
+def solved_again(G: Array, solved: Solved) -> Solved:
+    """The solution of the laws, by Newton's method from the impulses of a problem beside it; sets may change.
+
+    A step of the method that does not help is halved, unless sets change: then the next one tells.
+    """
+    m, dim, rows = *solved.r.shape, len(solved.z)
     none = Change(np.zeros((m * dim, 0)), np.zeros((m, 0)), np.zeros((rows, 0)), np.zeros((rows, 2, 0)))
-    s, before, old = scales(solved), np.inf, sets_of(solved)
+    s, left = scales(solved), left_over(solved)
     for _ in range(_NEWTON):
-        left, sets = left_over(solved), sets_of(solved)
-        now = float(np.abs(left).max(initial=0.0))
-        if now == 0.0 or (np.array_equal(sets, old) and not now < 0.5 * before):
+        before = float(np.abs(left).max(initial=0.0))
+        if before == 0.0:
             break
-        before, old = now, sets
         A, _ = held_system(G, solved, none)
         y = -s * np.linalg.lstsq(A, left, rcond=_RANK)[0]
-        c = G @ y
-        solved = solved._replace(
-            r=solved.r + y[: m * dim].reshape(m, dim), z=solved.z + y[m * dim :],
-            slip=solved.slip + c[: m * dim].reshape(m, dim), rate=solved.rate + c[m * dim :],
-        )  # fmt: skip
+        sets, share = sets_of(solved), 1.0
+        trial = moved_by(G, solved, y)
+        while share > _LEAST_SHARE and np.array_equal(sets_of(trial), sets):
+            if np.abs(left_over(trial)).max() < (1.0 - 0.5 * share) * before:
+                break
+            share *= 0.5
+            trial = moved_by(G, solved, share * y)
+        if share <= _LEAST_SHARE:
+            break
+        solved, left = trial, left_over(trial)
     return solved

@@ -14,9 +14,10 @@ import numpy as np
 from stickslip.jit import entry
 from stickslip.scenes import layout
 from stickslip.scenes.engine import SceneEngine
-from stickslip.scenes.islands.joint_rows import LIMIT, ask_to_close, midpoints_ahead
-from stickslip.scenes.islands.row_kinds import ROPE
+from stickslip.scenes.islands.joint_rows import LIMIT, ask_to_close, joint_coordinate, midpoints_ahead
+from stickslip.scenes.islands.row_kinds import LOWER, ROPE, UPPER
 from stickslip.scenes.islands.trees import closes
+from stickslip.scenes.rotation import compose
 
 Array = np.ndarray
 
@@ -65,8 +66,18 @@ def remember(engine: SceneEngine, memory: Memory | None, held: Array | None) -> 
         row.impulse[bounded] = np.where(row.impulse[bounded] > 0.0, row.impulse[bounded], 1e-300)
 
 
-def rows_looked_at(engine: SceneEngine, rows: Array, about: Array | None) -> RowLook:
-    """The rows of a prepared step; about: velocities (n, 6) that joints are linearised about, None: as prepared."""
+def open_limits(engine: SceneEngine, rows: Array) -> Array:
+    """Which rows of a prepared step are limits that are still open, and ask for the gap to be closed, (R,) bool."""
+    if engine.joints is None:
+        return np.zeros(0, bool)
+    return (rows % layout.ROWS_PER_JOINT == LIMIT) & (engine.joints.row.target[rows] != 0.0)
+
+
+def rows_looked_at(engine: SceneEngine, rows: Array, opened: Array, about: Array | None) -> RowLook:
+    """The rows of a prepared step; about: velocities (n, 6) that joints are linearised about, None: as prepared.
+
+    opened (R,) bool: limits that ask for their gap to be closed; the others ask for rest.
+    """
     if engine.joints is None or not len(rows):
         n = len(engine.bodies.kind)
         return RowLook(np.zeros((0, n, 6)), np.zeros(0), np.zeros(0), np.zeros((0, 2)))
@@ -76,7 +87,20 @@ def rows_looked_at(engine: SceneEngine, rows: Array, about: Array | None) -> Row
         ask_about(engine.joints, engine.bodies, about, engine.options.dim == 2, engine.options.dt)
     target = row.target[rows]
     row.target[:] = kept
+    for i in np.flatnonzero(rows % layout.ROWS_PER_JOINT == LIMIT):
+        gap = limit_gap(engine.joints, engine.bodies, int(rows[i]) // layout.ROWS_PER_JOINT) if opened[i] else 0.0
+        target[i] = -gap / engine.options.dt if opened[i] else 0.0
     return RowLook(engine.joint_matrix(rows), target, row.soft[rows], np.column_stack([row.low[rows], row.high[rows]]))
+
+
+@entry
+def limit_gap(joints: Any, bodies: Any, j: int) -> float:
+    """How far joint j is from the nearer one of its limits at the midpoint [rad or m]."""
+    A, B, data = np.empty(7), np.empty(7), joints.link.numbers[j]
+    compose(bodies.mid[joints.link.a[j]], joints.link.frame_a[j], A)
+    compose(bodies.mid[joints.link.b[j]], joints.link.frame_b[j], B)
+    x = joint_coordinate(joints, j, A, B)
+    return min(x - data[LOWER], data[UPPER] - x)
 
 
 @entry

@@ -18,7 +18,7 @@ import numpy as np
 from stickslip.jit import entry
 from stickslip.scenes import driving, layout, step
 from stickslip.scenes.engine import SceneEngine
-from stickslip.scenes.held_joints import Memory, RowLook, remember, rows_looked_at
+from stickslip.scenes.held_joints import Memory, RowLook, open_limits, remember, rows_looked_at
 from stickslip.scenes.islands.problem import DEEPER, bore, coarse_slop, restitution_of
 from stickslip.scenes.islands.slips import gap_beyond, slip_beyond, turn_as_one
 from stickslip.scenes.rotation import rotation_with, rotations_at_midpoint, world_matrix
@@ -54,6 +54,7 @@ class Held(NamedTuple):
     upright: Array  # (m,) bool: which axis the first tangent is made of
     struck: Array  # (n,) bool: bodies whose rotation is that at the midpoint
     rows: Array  # (R,) numbers of the rows of joints that take part
+    opened: Array  # (R,) bool: limits that ask for their gap to be closed
     renewed: bool = False  # contacts are linearised anew, as joints are
 
 
@@ -336,7 +337,7 @@ def looked_at(engine: SceneEngine, moment: Moment, pairs_old: int, held: Held, l
 def _level_looked_at(engine: SceneEngine, points: Any, held: Held, level: Level) -> Look:
     """One level of a prepared step."""
     bodies, dim = engine.bodies, engine.options.dim
-    found, rows = asked(engine, points, held, level.about), rows_looked_at(engine, held.rows, level.about)
+    found, rows = asked(engine, points, held, level.about), rows_looked_at(engine, held.rows, held.opened, level.about)
     c, mobility = points[held.active], mobilities(bodies)
     W = directions(found.frame, found.arm_a, found.arm_b, (c.a, c.b), len(bodies.kind), dim)
     response = np.einsum("njk,mdnk->mdnj", mobility, W)
@@ -400,11 +401,12 @@ def held_choices(engine: SceneEngine, points: Any) -> Held:
     active = engine.active[: int(engine.counts[step.ACTIVE])]
     index = active.contact.copy()
     m, c = len(index), points[index]
+    rows = np.zeros(0, np.int64) if engine.joints is None else np.flatnonzero(engine.joints.row.used)
     blank = Held(
         index, index.copy(), points.pair.copy(), points.local.copy(), spacing(points.pair, points.local),
         np.full(m, ZERO), np.zeros(m), np.full(m, PLAIN), np.zeros(m, bool),
         active.impact | (not options.predictive), np.zeros(m, bool), np.abs(c.normal[:, 0]) < 0.7, bodies.struck.copy(),
-        np.zeros(0, np.int64) if engine.joints is None else np.flatnonzero(engine.joints.row.used),
+        rows, open_limits(engine, rows),
     )  # fmt: skip
     vel, materials = velocities_before(engine, blank), engine.materials
     arm_a, arm_b, frame = arms_and_frames(engine, points, blank)
