@@ -228,6 +228,16 @@ def test_bad_names_and_numbers():
         ss.sensitivity(ball, "g", t_end=-1.0)
     with pytest.raises(ValueError, match="takes a Scenario"):
         ss.sensitivity(ball.system, "g")
+    with pytest.raises(ValueError, match="wrt must be a name or a list of names, got 5"):
+        ss.sensitivity(ball, 5)
+    with pytest.raises(ValueError, match="params must be a dict"):
+        ss.sensitivity(ball, "g", params=[1.0])
+    with pytest.raises(ValueError, match="objective must be a function, got 5"):
+        ss.gradient(5, ball, "g")
+    with pytest.raises(ValueError, match="objective returns must be a finite number, got None"):
+        ss.gradient(lambda q, u: None, ball, "g", t_end=0.2)
+    with pytest.raises(ValueError, match="slope must return finite numbers by q"):
+        ss.gradient(lambda q, u: q[0], ball, "g", t_end=0.2, slope=lambda q, u: ([math.nan], [0.0]))
 
 
 def test_text_dataset_and_file(tmp_path):

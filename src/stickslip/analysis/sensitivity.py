@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from stickslip.analysis.derivative_table import DerivativeTable
 from stickslip.analysis.progress import not_interrupted
 from stickslip.analysis.sensitivity_in_space import columns_in_space
 from stickslip.analysis.varied_motion import VariedMotion
-from stickslip.checks import Array, real_number, unknown_name, whole_number
+from stickslip.checks import Array, real_number, shown, unknown_name, whole_number
 from stickslip.contact.planar import solver_from
 from stickslip.events.book import MotionError
 from stickslip.events.event_driven import EventDriven
@@ -180,7 +180,7 @@ def sensitivity(
     if not end > 0.0:
         raise ValueError(f"t_end must be positive, got {end:g}.")
     count = whole_number(samples, "samples", 2)
-    case = scenario if params is None else replace(scenario, params={**(scenario.params or {}), **params})
+    case = with_params(scenario, params)
     names = checked_names(case, wrt)
     judge = EventDriven(rtol=rtol, zeno=ZENO)
     chosen = law_from(law)
@@ -230,6 +230,15 @@ def _in_space(scenario: Scenario, names: tuple[str, ...], run: Trajectory, optio
     return Sensitivity(names, run.t, X[:, :f], X[:, f:], X[-1], events, not doubts, reason, doubts, run, False)
 
 
+def with_params(scenario: Scenario, params: Any) -> Scenario:
+    """The scenario with some parameters changed; None: none."""
+    if params is None:
+        return scenario
+    if not isinstance(params, Mapping):
+        raise ValueError(f"params must be a dict of names and numbers, got {shown(params)}.")
+    return replace(scenario, params={**(scenario.params or {}), **params})
+
+
 def checked_names(scenario: Scenario, wrt: Any) -> tuple[str, ...]:
     """The quantities of a mechanism, checked."""
     system = scenario.system
@@ -239,6 +248,8 @@ def checked_names(scenario: Scenario, wrt: Any) -> tuple[str, ...]:
 
 def known_names(wrt: Any, known: tuple[str, ...], what: str) -> tuple[str, ...]:
     """The names, each of them known and given once; `what` they are, for messages."""
+    if not isinstance(wrt, str | Iterable):
+        raise ValueError(f"wrt must be a name or a list of names, got {shown(wrt)}.")
     given = (wrt,) if isinstance(wrt, str) else tuple(wrt)
     if not given:
         raise ValueError(f"wrt must name at least one {what}, got none.")

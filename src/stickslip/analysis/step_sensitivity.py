@@ -11,7 +11,7 @@ Here are the steps of mechanisms; those of scenes are in `scene_step_sensitivity
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy as np
 from stickslip.analysis.derivative_table import DerivativeTable
 from stickslip.analysis.progress import not_interrupted
 from stickslip.analysis.scene_step_sensitivity import scene_steps
-from stickslip.analysis.sensitivity import checked_names, quantities
+from stickslip.analysis.sensitivity import checked_names, quantities, with_params
 from stickslip.analysis.slopes import Slopes
 from stickslip.checks import Array, real_number, whole_number
 from stickslip.contact.planar import PlanarSolver
@@ -128,6 +128,8 @@ def step_sensitivity(
         moves
     ArithmeticError : the run does not come to its end
     """
+    if dt is not None and not real_number(dt, "dt") > 0.0:
+        raise ValueError(f"dt must be positive [s], got {dt:g}.")
     moving = scenario if isinstance(scenario, Scenario | System) else as_scenario(scenario, dt, None, None)
     if isinstance(moving, Scenario) and moving.kind == "scene":
         if moving is not scenario and t_end is None:
@@ -138,7 +140,7 @@ def step_sensitivity(
     system.require_planar("step_sensitivity")
     own: Any = chosen_stepper(stepper)
     _require_known(system, own)
-    case = scenario if params is None else replace(scenario, params={**(scenario.params or {}), **params})
+    case = with_params(scenario, params)
     names, count = checked_names(case, wrt), whole_number(every, "every")
     step = case.dt if dt is None else real_number(dt, "dt")
     end = case.t_end if t_end is None else real_number(t_end, "t_end")
