@@ -35,7 +35,7 @@ class Solved(NamedTuple):
     bounds: Array  # (R, 2) of z
     row_size: Array  # (R,) mobilities of rows
     axis: Array  # (R,) number of the joint whose coordinate a row acts along, -1 for others
-    soft: Array  # (R,) bool: the row gives way
+    soft: Any  # (R,) bool: the row gives way
 
     @property
     def impulses(self) -> Array:
@@ -129,7 +129,7 @@ def held_system(G: Array, solved: Solved, change: Change) -> tuple[Array, Array]
     H, first = G * s, m * dim
     A, B = np.eye(len(s)), np.zeros((len(s), k))
     pushes, slides, _ = states_of(solved)
-    for i in np.flatnonzero(pushes):
+    for i in np.flatnonzero(pushes).tolist():
         normal, rows = i * dim, slice(i * dim, (i + 1) * dim)
         tangents = slice(i * dim + 1, (i + 1) * dim)
         held = rows if solved.mu[i] > 0.0 and not slides[i] else slice(normal, normal + 1)
@@ -142,7 +142,7 @@ def held_system(G: Array, solved: Solved, change: Change) -> tuple[Array, Array]
             size = slide_size(solved, i, s[normal])
             A[tangents], B[tangents] = A[tangents] / size, B[tangents] / size
     at, _ = row_states(solved)
-    for i, side in enumerate(at):
+    for i, side in enumerate(at.tolist()):
         row = first + i
         if side == 0:
             A[row], B[row] = s[row] * H[row], -s[row] * change.rate[i]
@@ -168,7 +168,7 @@ def left_over(solved: Solved) -> Array:
     (m, dim), s = solved.r.shape, scales(solved)
     left = solved.impulses / s
     pushes, slides, _ = states_of(solved)
-    for i in np.flatnonzero(pushes):
+    for i in np.flatnonzero(pushes).tolist():
         left[i * dim] = s[i * dim] * solved.slip[i, 0]
         rest = slice(i * dim + 1, (i + 1) * dim)
         if solved.mu[i] > 0.0 and slides[i]:
@@ -177,7 +177,7 @@ def left_over(solved: Solved) -> Array:
         elif solved.mu[i] > 0.0:
             left[rest] = s[i * dim] * solved.slip[i, 1:]
     at, _ = row_states(solved)
-    for i, side in enumerate(at):
+    for i, side in enumerate(at.tolist()):
         row = m * dim + i
         left[row] = s[row] * solved.rate[i] if side == 0 else left[row] - solved.bounds[i, (side + 1) // 2] / s[row]
     return left
