@@ -5,10 +5,9 @@ import pytest
 
 import stickslip as ss
 from stickslip.scenario import SceneScenario
-from stickslip.scenes.varied import value_in
+from tests.analysis.test_followed_steps import STEPPERS, stepped
 
 G = 9.81
-STEPPERS = ("moreau-midpoint", "moreau-jean", "stewart-trinkle")
 
 
 def on_floor(shape, z, velocity=(0, 0, 0), angular_velocity=(0, 0, 0), friction=0.3, restitution=None, **given):
@@ -20,19 +19,6 @@ def on_floor(shape, z, velocity=(0, 0, 0), angular_velocity=(0, 0, 0), friction=
         **{"friction": friction, "restitution": restitution, **given},
     )  # fmt: skip
     return scene
-
-
-def stepped(scenario, name, stepper, share):
-    """d(q, u)(t_end)/d name by central differences of runs."""
-    value = value_in(scenario.scene, name)
-    step = share * (abs(value) or 1.0)
-    ends = []
-    for x in (value + step, value - step):
-        run = scenario.with_values({name: x}).simulate(
-            stepper=stepper, tol=1e-13, overlap="keep", penetration_tol=1.0, progress=False
-        )
-        ends.append(np.concatenate([run.q[-1], run.u[-1]]))
-    return (ends[0] - ends[1]) / (2.0 * step)
 
 
 def agrees(scene, names, dt, t_end, stepper="moreau-midpoint", share=1e-6):
