@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any
 
 from stickslip import markup
@@ -50,7 +51,7 @@ class DerivativeTable:
     def _repr_html_(self) -> str:
         rows, left = self._rows()
         table = markup.table(rows, ("d / d", *self.names[:_COLUMNS]), self.headline())
-        return table + "".join(f"<p>{markup.escape(line)}</p>" for line in (*left, *self.remarks()))
+        return table + "".join(f"<p>{escape(line)}</p>" for line in (*left, *self.remarks()))
 
     def _rows(self) -> tuple[list[Any], list[str]]:
         """Names with their derivatives, and what is left out."""

@@ -168,7 +168,7 @@ class _Goal:
     given: tuple[Array, ...]
 
     def at(self, *arguments: Array) -> float:
-        found = self.objective(*(value.copy() for value in (*self.given, *arguments)))
+        found: Any = self.objective(*(value.copy() for value in (*self.given, *arguments)))
         return real_number(found.item() if getattr(found, "size", 0) == 1 else found, "what the objective returns")
 
     def slopes(self, arguments: tuple[Array, ...]) -> tuple[Array, ...]:
