@@ -29,6 +29,7 @@ WORDS = {
     "cli": "commands",
     "codes": "numbers with names",
     "contact": "the contact problem",
+    "control": "laws that drive a run",
     "cost": "memory and time asked",
     "debug": "a switch for more checks",
     "drawing": "how things look",

@@ -11,6 +11,7 @@ import numpy as np
 
 from stickslip import markup
 from stickslip.checks import Array, counted, real_number, singular, unknown_name
+from stickslip.control import ControlLaw
 from stickslip.drawing.primitives import Drawing
 from stickslip.events.modes import out_of_contacts
 from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_penetration
@@ -248,6 +249,7 @@ class Scenario:
         law: Any = None,
         t0: float | None = None,
         engine: str | None = None,
+        control: ControlLaw | None = None,
         progress: bool | Callable[[int], None] | None = None,
         records: Records | None = None,
         checks: Checks | None = None,
@@ -260,7 +262,7 @@ class Scenario:
         """
         chosen = _given(
             params={**(self.params or {}), **(params or {})} or None, stepper=stepper, solver=solver, law=law, t0=t0,
-            engine=engine, progress=progress, records=records, checks=checks,
+            engine=engine, control=control, progress=progress, records=records, checks=checks,
         )  # fmt: skip
         run: Trajectory = service("simulate a mechanism")(
             self.system,
@@ -426,6 +428,7 @@ class SceneScenario(Scenario):
         t0: float | None = None,
         threads: int | None = None,
         overlap: str | None = None,
+        control: ControlLaw | None = None,
         progress: bool | Callable[[int], None] | None = None,
         records: Records | None = None,
         checks: Checks | None = None,
@@ -448,7 +451,7 @@ class SceneScenario(Scenario):
         own = {name: value for name, value in self.options.items() if name not in grouped}
         chosen = _given(
             dt=dt, t_end=t_end, stepper=stepper, rule=rule, cone=cone, tol=tol, t0=t0, threads=threads,
-            overlap=overlap, progress=progress, records=records, checks=checks,
+            overlap=overlap, control=control, progress=progress, records=records, checks=checks,
         )  # fmt: skip
         run = self.scene.simulate(**{"dt": self.dt, "t_end": self.t_end, **own, **chosen, **options})
         return replace(run, scenario=self)

@@ -71,6 +71,7 @@ class Run:
     retuned: bool = False
 
     def __post_init__(self) -> None:
+        self.p0 = np.array(self.state.p, float)  # a control law changes them
         self.engine.begin(self.state, self.q0, self.u0, self.steps)
         self._require_energy()
 

@@ -477,7 +477,7 @@ class Store:
             velocity_names=system.velocity_names,
             contact_names=system.contact_names,
             contact_kinds=system.contact_kinds,
-            parameters=dict(zip(system.parameter_names, run.state.p.tolist(), strict=True)),
+            parameters=dict(zip(system.parameter_names, run.p0.tolist(), strict=True)),
             units=dict(system.units),
             dt=run.state.dt,
             every=self.every,

@@ -137,3 +137,13 @@ def time_of(value: Any, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
         raise ValueError(f"{name} must be a time [s], got {value!r}.")
     return float(value)
+
+
+def gravity_of(value: Any, dim: int) -> np.ndarray:
+    """Acceleration of gravity (3,) [m/s^2]: a number points downwards, -y in the plane and -z in space."""
+    found = np.zeros(3)
+    if np.ndim(value) == 0:
+        found[dim - 1] = -number(value, "gravity")
+    else:
+        found[:dim] = vector(value, "gravity", dim)
+    return found

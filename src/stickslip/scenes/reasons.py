@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stickslip.codes import CONTROL_FAILED
 from stickslip.scenes import layout, step
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ def reason(engine: SceneEngine, state: SceneState, code: int) -> str:
     t = state.t
     if code == CANNOT_APPEAR:
         return f"stopped at t = {t:.9g} s: {state.problem_text}"
+    if code == CONTROL_FAILED:
+        return f"failed at t = {t:.9g} s: {engine.controller.reason()}"
     if code == step.UNSOLVED:
         return f"failed at t = {t:.9g} s: {_unsolved(engine)}"
     if code == step.APART:
