@@ -138,8 +138,8 @@ class Simulator:
         here : q is the present one, which has been reached by steps: bodies may overlap, and joints be apart, as far as
             steps leave them
         """
-        own = {"reached": True} if here and hasattr(self._scenario, "scene") else {}
-        run = self._scenario.prepared(t, self.q if here else q, u, dict(self.params), {**self._options, **own})
+        options = {**self._options, "reached": True} if here else self._options
+        run = self._scenario.prepared(t, self.q if here else q, u, dict(self.params), options)
         with uninterrupted():
             with announced(run.system.name, bar_wanted(None)):
                 store = Store(run, thins=True)
