@@ -16,7 +16,7 @@ from stickslip.page.tracks import tracks
 from stickslip.scenario import Scenario, as_shown
 from stickslip.trajectory import IMPACT, Trajectory
 
-FORMAT = 1
+FORMAT = 2
 """Of the payload; the page refuses others."""
 FRAMES = 480
 HISTORY = 2400

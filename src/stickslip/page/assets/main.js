@@ -236,10 +236,11 @@ function tick(now) {
     app.dirty = true;
   }
   if (app.dirty) {
-    const t = app.t;
+    const t = app.t, begin = performance.now();
     if (app.run) app.t = Math.min(t, app.run.t1);
     paint();
     app.t = t;
+    app.cost = performance.now() - begin; // milliseconds of a frame that are ours; the browser and the card take theirs after it
     if (app.run && app.t >= app.run.t1 + 0.6 * app.speed) app.t = app.run.t0; // rest a moment, then begin again
   }
   requestAnimationFrame(tick);
