@@ -611,8 +611,8 @@ def test_a_thousand_bodies_are_a_few_calls_of_webgl(browser, tmp_path):
         counts, count = tab.page.evaluate("counts"), tab.page.evaluate("stickslip.frames") - frames
         elapsed, _ = slowness()
         print(
-            f"\n1,000 bodies with WebGL: {statistics.median(costs):.1f} ms of script a frame, best {min(costs):.1f} ms, "
-            f"{counts['calls'] / count:.0f} calls, {counts['sent'] / count:.0f} arrays sent"
+            f"\n1,000 bodies with WebGL: {statistics.median(costs):.1f} ms of script a frame, "
+            f"best {min(costs):.1f} ms, {counts['calls'] / count:.0f} calls, {counts['sent'] / count:.0f} arrays sent"
         )
         assert counts["calls"] <= 10 * count and counts["sent"] <= 8 * count
         assert statistics.median(costs) < 4.0 * max(1.0, elapsed) ** 2

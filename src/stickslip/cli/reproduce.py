@@ -76,6 +76,8 @@ def reproduce(
 
 def _list(as_json: bool) -> None:
     """Print the keys of the figures, a line for each paper."""
+    import textwrap
+
     from stickslip import papers
     from stickslip.papers.gallery import PAPERS
 
@@ -84,7 +86,10 @@ def _list(as_json: bool) -> None:
         return
     for paper, citation in PAPERS.items():
         own = [key for key in papers.keys() if key.startswith(f"{paper}-")]  # noqa: SIM118
-        print(f"[{paper.upper()}] {citation}\n  {' '.join(own)}")
+        print(textwrap.fill(f"[{paper.upper()}] {citation}", 100, subsequent_indent="  "))
+        print(
+            textwrap.fill(" ".join(own), 100, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
+        )
     print("`stickslip reproduce KEY` draws one, `stickslip reproduce all` every one of them.")
 
 

@@ -251,7 +251,7 @@ class Certificate:
         play = {}
         if self.energy_in_play > 0.0:
             size = _short(self.energy_in_play)
-            play = {_STEPS: f" (of {size} J in play)", _WORK: f" ({size} J in play)"}
+            play = {_STEPS: f" (of {size} J exchanged)", _WORK: f" ({size} J exchanged)"}
         parts = [failed]
         for entry in self.entries()[1:]:
             parts.append(f"{entry.name} {entry.value}{play.get(entry.name, '')}")

@@ -82,6 +82,19 @@ class Trajectory:
             f"dt = {self.dt:g} s, {self.stepper} / {self.solver} ({self.engine}), {self.status}; {self.certificate}>"
         )
 
+    def __str__(self) -> str:
+        span = f", t = {self.t[0]:g} .. {self.t[-1]:g} s" if len(self) else ""
+        laws, _, energies = str(self.certificate).partition(", energy gained")
+        steps = f"{self.steps:,} steps of {self.dt:g} s"
+        return "\n".join(
+            (
+                f"{self.system_name}: {len(self):,} records{span}, {steps}, {self.status}",
+                f"  {self.stepper}, solver {self.solver}, {self.engine} engine",
+                f"  {laws}",
+                *([f"  energy gained{energies}"] if energies else []),
+            )
+        )
+
     def __getitem__(self, name: str) -> np.ndarray:
         """A coordinate, velocity or contact gap over time, by name."""
         for names, values in (

@@ -126,9 +126,11 @@ function impactsOf(impacts, k) {
 
 /** Rounding shown as the zero it stands for: far below all curves of the same kind, or below what a motion can be. */
 function withoutRounding(curve, curves) {
-  const alike = curves.filter((other) => other.group === curve.group && other.unit === curve.unit);
-  curve.scale = alike[0].scale ?? Math.max(...alike.map(({values}) => { const {low, high} = extent(values); return Math.max(-low, high); }));
-  const least = Math.max(1e-12 * curve.scale, ["coordinate", "velocity"].includes(curve.group) ? 1e-12 : 0), {values} = curve;
+  const kin = curves.filter((other) => other.group === curve.group), alike = kin.filter((other) => other.unit === curve.unit);
+  const most = ({values}) => { const {low, high} = extent(values); return Math.max(-low, high); };
+  curve.scale = alike[0].scale ?? Math.max(...alike.map(most));
+  curve.whole = kin[0].whole ?? Math.max(...kin.map(most)); // of all units: turns of 1e-12 rad/s beside 6 m/s are none
+  const least = Math.max(1e-12 * curve.scale, ["coordinate", "velocity"].includes(curve.group) ? Math.max(1e-12, 1e-12 * curve.whole) : 0), {values} = curve;
   for (let i = 0; i < values.length; i++) if (Math.abs(values[i]) < least) values[i] = 0;
   return values;
 }

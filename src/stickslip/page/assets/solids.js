@@ -15,6 +15,7 @@ class SolidStage extends SpaceView {
   }
 
   draw(run, t, options) {
+    this.earlier = options.earlier;
     const gl = this.gl, ratio = Math.min(window.devicePixelRatio || 1, 2), canvas = this.canvas;
     const w = Math.max(1, Math.round(canvas.clientWidth * ratio)), h = Math.max(1, Math.round(canvas.clientHeight * ratio));
     if (canvas.width !== w || canvas.height !== h) { canvas.width = w; canvas.height = h; }

@@ -12,9 +12,15 @@ class SpaceView {
   drag(dx, dy) { this.yaw -= 0.008 * dx; this.pitch = Math.max(-0.2, Math.min(1.5, this.pitch + 0.008 * dy)); }
   magnify(factor) { this.zoom = Math.min(40, Math.max(0.1, this.zoom * factor)); }
 
+  /** The box of a run, with that of the run it is compared with. */
+  both(box) {
+    const other = this.earlier?.motion?.box;
+    return other ? box.map((x, k) => (k < 3 ? Math.min(x, other[k]) : Math.max(x, other[k]))) : box;
+  }
+
   /** What to look at: everything that moves, or the bodies as they go where they go far. */
   subject(run, t) {
-    const [ax, ay, az, bx, by, bz] = run.motion.box, radius = 0.5 * Math.hypot(bx - ax, by - ay, bz - az) || 1;
+    const [ax, ay, az, bx, by, bz] = this.both(run.motion.box), radius = 0.5 * Math.hypot(bx - ax, by - ay, bz - az) || 1;
     const path = run.motion.path ??= middlePath(run.motion);
     if (path.radius * 4 > radius) return {target: [(ax + bx) / 2, (ay + by) / 2, (az + bz) / 2], radius, corners: halfDiagonals([bx - ax, by - ay, bz - az])};
     const at = between(run.motion.t, t);
@@ -87,6 +93,7 @@ function placeAt(poses, i, j, s, matrix) {
 /** Scenes without WebGL: faces sorted by their distance and filled. */
 class ProjectedStage extends SpaceView {
   draw(run, t, options) {
+    this.earlier = options.earlier;
     const {context, width, height} = surface(this.canvas), view = this.look(run, t, width, height), faces = [];
     context.clearRect(0, 0, width, height);
     const places = this.placements(run, t);
@@ -98,7 +105,19 @@ class ProjectedStage extends SpaceView {
     });
     faces.sort((a, b) => b.depth - a.depth);
     for (const face of faces) this.face(context, face);
+    if (options.earlier?.motion?.kind === "space") this.ghost(context, options.earlier, t, view, seen);
     drawOver(context, run, t, options, seen);
+  }
+
+  /** Bodies of the run that is compared with, faint. */
+  ghost(context, run, t, view, seen) {
+    const places = this.placements(run, Math.min(t, run.t1)), faces = [], colour = rgb(theme.get("accent"));
+    run.motion.bodies.forEach((body, number) => {
+      if (body.channel >= 0 && places[number]) for (const solid of body.solids) this.faces(solid, multiplied(places[number], solid.own ??= framed(solid)), colour, view, seen, faces);
+    });
+    context.globalAlpha = 0.2;
+    for (const face of faces) this.face(context, face);
+    context.globalAlpha = 1;
   }
 
   faces(solid, model, colour, view, seen, faces) {
@@ -107,7 +126,11 @@ class ProjectedStage extends SpaceView {
       if (at && side) faces.push({depth: at[2], disk: [at[0], at[1], Math.hypot(side[0] - at[0], side[1] - at[1])], colour});
       return;
     }
-    const mesh = solid.flat ??= solid.kind === "plane" ? plate(view.radius * 3) : triangles(solid, 10);
+    if (solid.kind === "plane") {
+      if (hides(model, view)) return;
+      model = multiplied(underfoot(model, view.target), scaled(view.radius * (model[10] > 0.5 ? 4 : 1.5)));
+    }
+    const mesh = solid.flat ??= solid.kind === "plane" ? tiles(8) : triangles(solid, 10);
     for (let i = 0; i < mesh.points.length; i += 9) {
       const corners = [0, 3, 6].map((k) => transformed(model, mesh.points.slice(i + k, i + k + 3)));
       const normal = normalised(cross(sub(corners[1], corners[0]), sub(corners[2], corners[0])));
@@ -241,6 +264,16 @@ function fieldTriangles({heights, size}, add3) {
     add3(at(i, j), at(i + 1, j), at(i + 1, j + 1));
     add3(at(i, j), at(i + 1, j + 1), at(i, j + 1));
   }
+}
+
+/** A plate of many tiles, so that only those behind the eye are missing. */
+function tiles(n) {
+  const points = [], at = (i) => (2 * i) / n - 1;
+  for (let i = 0; i < n; i++) for (let j = 0; j < n; j++) {
+    const [a, b, c, d] = [at(i), at(i + 1), at(j), at(j + 1)];
+    points.push(a, c, 0, b, c, 0, b, d, 0, a, c, 0, b, d, 0, a, d, 0);
+  }
+  return {points};
 }
 
 function plate(size) {
