@@ -75,7 +75,7 @@ def simulate(
     params : parameter values that differ from the system's own, by name.
     engine : "compiled", "reference" (plain NumPy), or "auto": compiled where stepper and solver have a kernel; where
         they have none, the run warns that it is on the reference engine.
-    progress : show a progress bar on stderr (None: when the run takes more than two seconds and stderr is a terminal);
+    progress : show a progress bar on stderr (None: on a terminal or in a notebook, after two seconds);
         or a function of the number of steps done, called some times a second, which may raise KeyboardInterrupt to end
         the run as Ctrl-C does.
     records, checks : `Records` and `Checks`, where their fields are described; the fields are keywords of this call as
