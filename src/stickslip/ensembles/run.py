@@ -111,8 +111,8 @@ def ensemble(
     device : "cpu", "gpu", "auto" (a GPU where there is one) or "dask:ADDRESS" of a scheduler, dask:tcp://host:8786.
     threads : of the device "cpu"; default: all cores.  The result does not depend on it.
     dt, t_end, stepper, solver, law, params, penetration_tol : as in `simulate`; default: the scenario's own.
-    progress : show a progress bar on stderr (None: after two seconds, on a terminal or in a notebook); or a function that
-        is called with the number of steps done.
+    progress : show a progress bar (None: after two seconds, on a terminal or in a notebook); or a function that is
+        called with the number of steps done.
 
     What is watched:
 

@@ -15,7 +15,7 @@ from stickslip.run.compiling import FIRST_TIME
 def progress_bar(
     wanted: bool | Callable[[int], None] | None, name: str, steps: int, first: int = 0
 ) -> Iterator[Callable[[int], None]]:
-    """A bar on stderr or in the notebook that appears after two seconds, or the caller's own; called with the number of steps done.
+    """A bar that appears after two seconds, or the caller's own; called with the number of steps done.
 
     first : steps done before.  Kernels that are compiled on the way are announced; the rate leaves their time out.
     """
