@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from html import escape
+from importlib import import_module
 from typing import Any
 
 from stickslip.debug import bar_wanted
@@ -82,10 +83,9 @@ class NotebookBar:
         return f"<div>{escape(self._task['description'])} <progress {share}></progress> {end}</div>"
 
     def _draw(self, html: str) -> None:
-        from IPython.display import HTML, display
-
+        shown = import_module("IPython.display")  # comes with the notebook
         self._last = time.perf_counter()
         if self._handle is None:
-            self._handle = display(HTML(html), display_id=True)
+            self._handle = shown.display(shown.HTML(html), display_id=True)
         else:
-            self._handle.update(HTML(html))
+            self._handle.update(shown.HTML(html))
