@@ -35,7 +35,7 @@ LIMITS = {
 def payload(
     trajectory: Trajectory, scenario: Any = None, *, frames: int = FRAMES, points: int = HISTORY
 ) -> dict[str, Any]:
-    """What the page needs to show a run; `scenario` (an own `Scene` is one, too) adds title, source and picture."""
+    """Data with which the page shows a run; `scenario` (an own `Scene` is one, too) adds title, source and picture."""
     scenario = as_shown(scenario, trajectory)
     if len(trajectory) < 2:
         raise ValueError(f"a page needs at least two records, got {len(trajectory)}: {trajectory.status}.")

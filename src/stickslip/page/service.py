@@ -101,7 +101,7 @@ class Service:
         return name
 
     def answer(self, path: str, request: Any, gone: Callable[[], bool] = _present) -> bytes:
-        """What is sent back for a request to `/api/system`, `/api/glances`, `/api/run`, `/api/grab`, `/api/export`."""
+        """Answer to a request to `/api/system`, `/api/glances`, `/api/run`, `/api/grab`, `/api/export`."""
         if path == "/api/glances":
             return as_json(glances())
         if path == "/api/system":

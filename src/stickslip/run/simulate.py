@@ -177,7 +177,7 @@ def prepare_steps(
 
 
 def _notes(system: System, p: Array, stepper: Integrator, solver: PlanarSolver, law: ImpactLaw) -> dict[str, str]:
-    """What was chosen besides the names of stepper and solver: for the trajectory's attributes and its file."""
+    """Options besides the names of stepper and solver: for the trajectory's attributes and its file."""
     _, eps_N, eps_T, _ = system.laws(p)
     eps_N, eps_T = law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
     laws = [f"{name}: {each}" for name, each in zip(system.contact_names, system.friction_laws, strict=True) if each]

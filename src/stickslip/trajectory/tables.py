@@ -1,4 +1,4 @@
-"""What happened at the contacts of a run: states, the table of impacts, and the list of events."""
+"""History of the contacts of a run: states, the table of impacts, and the list of events."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ IMPACT_COLUMNS = (
 EVENT_KINDS = (
     "impact", "closes", "opens", "sticks", "slips", "slip reverses", "accumulation ends", "grazes", "kink",
 )  # fmt: skip
-"""What can happen to a contact: an impact, a change of its state, the end of infinitely many impacts, a gap that turns
+"""Events of a contact: an impact, a change of its state, the end of infinitely many impacts, a gap that turns
 right at zero, and a kink of its gap or slip that is passed."""
 STRIKES, CLOSES, OPENS, STICKS, SLIPS, REVERSES, ACCUMULATES, GRAZES, KINK = range(len(EVENT_KINDS))
 OTHER = "other"  # the column that the impacts of a scene have besides
@@ -108,7 +108,7 @@ class ImpactTable:
 
 @dataclass(frozen=True, eq=False)
 class EventTable:
-    """What happened to the contacts of a run, one row per event and contact, in the order of time.
+    """Events of the contacts of a run, one row per event and contact, in the order of time.
 
     Attributes
     ----------

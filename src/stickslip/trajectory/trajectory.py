@@ -116,7 +116,7 @@ class Trajectory:
         return self.impact_table
 
     def events(self) -> EventTable:
-        """What happened, and when: impacts, contacts that close, open, stick, slip, reverse.
+        """Events with their times: impacts, contacts that close, open, stick, slip, reverse.
 
         Exact times come from a run with `EventDriven`, also from its file; from other runs the changes of state that
         the records show, with the times of those records (`exact` is False).
@@ -127,7 +127,7 @@ class Trajectory:
         return EventTable.of(rows, self.contact_names, False)
 
     def contacts(self) -> ContactTable:
-        """What was closed at each record: names, gap, impulses, forces and state, with a column `time`.
+        """Closed contacts at each record: names, gap, impulses, forces and state, with a column `time`.
 
         A mechanism has impulses that are summed since the record before, and forces that are their mean.  A scene has
         the contact points of the step that ended at the record, with point and normal; it must be run with
@@ -211,7 +211,7 @@ class Trajectory:
         return service("show a run")(self, self._shown(scenario), browser)
 
     def _shown(self, scenario: Any) -> Any:
-        """What the run is drawn with: the scenario given, that of the run, its library entry, or None."""
+        """Scenario that the run is drawn with: the scenario given, that of the run, its library entry, or None."""
         found = scenario if scenario is not None else self.scenario
         return service("scenario of a run")(self, found)
 
