@@ -25,6 +25,8 @@ _MOST_IMPACTS = 4000
 _SERIES = 40  # most coordinates, velocities and contacts whose curves are sent: scenes have thousands
 _MOST_NUMBERS = 130_000  # of all curves together
 
+_GRAVITY = {f"gravity_{axis}": "m/s^2" for axis in "xyz"}  # parameters of scenes
+
 LIMITS = {
     "frames": FRAMES, "points": HISTORY, "sharp": _SHARP, "impacts": _MOST_IMPACTS, "series": _SERIES,
     "numbers": _MOST_NUMBERS,
@@ -55,7 +57,7 @@ def payload(
             "coordinates": _named(trajectory.coordinate_names, trajectory.units),
             "velocities": _named(trajectory.velocity_names, trajectory.units),
         },
-        "units": {key: unit for key, unit in trajectory.units.items() if key in trajectory.parameters},
+        "units": {key: unit for key, unit in {**_GRAVITY, **trajectory.units}.items() if key in trajectory.parameters},
         "history": _history(trajectory, points),
         "contacts": _contacts(trajectory, scenario),
         "impacts": _impacts(trajectory),
