@@ -1,4 +1,4 @@
-"""What an object does on request with a room above its own: a trajectory saves itself, a scenario runs itself.
+"""Services of an object that need a room above its own: a trajectory saves itself, a scenario runs itself.
 
 Imports point down the layers of the architecture.  The few calls that go up are listed here, and nowhere else: an
 object asks for a service by its name, and the module behind it is imported then.  What is done in one way with a

@@ -57,7 +57,7 @@ class Errors:
 
 @dataclass(frozen=True)
 class Convergence:
-    """What `converge` returns: errors of every run, slopes by stepper and norm, the judge's tolerance and seconds.
+    """Result of `converge`: errors of every run, slopes by stepper and norm, the judge's tolerance and seconds.
 
     `floor` is the largest error of the judge with a tolerance a hundred times looser: errors near it say nothing.
     """

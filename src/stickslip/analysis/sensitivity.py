@@ -271,7 +271,7 @@ def varied_motion(
 
 
 def start_of(scenario: Scenario, end: float, judge: EventDriven, law: ImpactLaw) -> dict[str, Any]:
-    """What a motion is made of, as `simulate` starts it."""
+    """Parts of a motion, as `simulate` starts it."""
     system = scenario.system
     q, u, p = system.check(scenario.q0, scenario.u0, scenario.params)
     kernel = module_or_plain(system.branched, "smooth", "auto")

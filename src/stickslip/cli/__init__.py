@@ -45,7 +45,7 @@ from stickslip.cli import (
     view,
 )
 from stickslip.cli.output import Interrupted
-from stickslip.cli.pages import GROUPS, Command, epilog
+from stickslip.cli.pages import GROUPS, Command, Commands, epilog
 from stickslip.debug import debugging
 from stickslip.io.printable import printable
 
@@ -80,6 +80,8 @@ _COMMANDS: dict[str, Callable[..., Any]] = {
 }
 
 app = typer.Typer(
+    cls=Commands,
+    epilog=epilog(),
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
@@ -104,7 +106,9 @@ def _stickslip(
     context: typer.Context,
     version: Annotated[
         bool,
-        typer.Option("--version", "-V", help="Print the version and exit.", callback=_print_version, is_eager=True),
+        typer.Option(
+            "--version", "-V", help="Print the version and exit.", callback=_print_version, is_eager=True, metavar=" "
+        ),
     ] = False,
 ) -> None:
     """Rigid-body dynamics with friction and impact.

@@ -1,4 +1,4 @@
-"""What a motion from event to event keeps for its certificate, and how it says that there is no way on."""
+"""Book that a motion from event to event keeps for its certificate, and how it says that there is no way on."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class EventBook:
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """What an arc began with: from here the motion goes on, bit for bit, whatever came after.
+    """Begin of an arc: from here the motion goes on, bit for bit, whatever came after.
 
     Attributes: stand, of the integrator; mode; tolerances, of its indicators; force_scale, acceleration_scale, of its
     contacts; recent, times of the last events; last_step [s]; book; grazes_before, those counted before the mode;

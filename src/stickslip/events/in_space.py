@@ -53,7 +53,7 @@ LOWEST = 1e-3  # of gap_tol: lower hops are none
 
 @dataclass(eq=False)
 class Forces:
-    """What a mode does at a state: du (f,), forces (n, 2) [N], gamma and its rate (n, 2), and the section's share."""
+    """Effects of a mode at a state: du (f,), forces (n, 2) [N], gamma and its rate (n, 2), and the section's share."""
 
     du: Array
     forces: Array

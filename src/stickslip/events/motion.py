@@ -30,7 +30,7 @@ _NO_PROGRESS = 60  # mode changes at one instant that end a run
 
 
 def change(before: Mode, after: Mode, k: int) -> int | None:
-    """What happened to contact k between two modes, a number of `EVENT_KINDS`; None where its state is the old one."""
+    """Event of contact k between two modes, a number of `EVENT_KINDS`; None where its state is the old one."""
     old, new = before.states()[k], after.states()[k]
     if old == new:
         return None

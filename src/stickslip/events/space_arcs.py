@@ -120,7 +120,7 @@ def put_back(solver: Any, stand: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class SpaceKept:
-    """What an arc began with: from here the motion goes on, bit for bit, whatever came after.
+    """Begin of an arc: from here the motion goes on, bit for bit, whatever came after.
 
     Attributes: stand, of the integrator; phase, with armed indicators of that moment and without its integrator;
     closed and slides, (n,) bool; fastest, largest speed of each slip under way [m/s]; load, largest force so far [N];

@@ -136,7 +136,7 @@ def reading(content: io.BufferedReader) -> Any:
 
 
 def member(group: Any, name: str) -> Any:
-    """What lies in an HDF5 group under a name; None where nothing does.
+    """Entry of an HDF5 group under a name; None where nothing does.
 
     A link that leads elsewhere is a ValueError before its target is looked for, and so is a dataset whose values are
     kept in other files, before they are.

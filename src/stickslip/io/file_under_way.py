@@ -161,7 +161,7 @@ class FileUnderWay:
             raise write_error(self.path, error, self._kept("the run is in")) from error
 
     def _kept(self, words: str) -> str:
-        """What is left of the run's file, which may have gone with its folder or its drive."""
+        """Remains of the run's file, which may have gone with its folder or its drive."""
         try:
             return f"{words} {self.draft}" if self.disk.is_at(self.draft) else f"{self.draft} is none of this run"
         except OSError:
@@ -192,7 +192,7 @@ class FileUnderWay:
 
 
 def part_of(target: Path) -> Path:
-    """What the file of a run is called until the run has ended."""
+    """Name of a run's file until the run has ended."""
     if len(os.fsencode(target.name)) <= 240:
         return target.with_name(f"{target.name}.part")
     return target.with_name(f"{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:32]}.part")

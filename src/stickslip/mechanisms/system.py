@@ -1,4 +1,4 @@
-"""What every mechanical system answers, and how its generated functions are evaluated in plain NumPy.
+"""Questions that every mechanical system answers, and how its generated functions are evaluated in plain NumPy.
 
 A system is the equality of measures [GS05] eq. (6)
 
@@ -291,7 +291,7 @@ class System:
             self._check_friction_laws("law_values", (p,))
 
     def _wrong_law(self, laws: tuple[Array, ...], contacts: Iterable[int], where: str = "") -> str:
-        """What is wrong with coefficients of contacts, in words; those that depend on the state count with `where`."""
+        """Faults of coefficients of contacts, in words; those that depend on the state count with `where`."""
         for law, values in zip(LAWS, laws, strict=True):
             for k in contacts:
                 value = values[k]

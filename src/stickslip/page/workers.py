@@ -76,7 +76,7 @@ class Workers:
             return [*self._nursery.pids(), *(process.pid for process in (*self._idle, *self._busy) if process.pid)]
 
     def answer(self, path: str, request: Any, gone: Callable[[], bool]) -> bytes:
-        """What a process sends back for a request; ValueError where the request is wrong or takes too long.
+        """Answer of a process to a request; ValueError where the request is wrong or takes too long.
 
         A process that something else ended while it was idle is replaced, and the request goes to the next one.
         """

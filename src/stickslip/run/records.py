@@ -1,4 +1,4 @@
-"""What a run keeps: records in memory, or streamed to a file with a thinned copy in memory."""
+"""Records of a run: records in memory, or streamed to a file with a thinned copy in memory."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ class Store:
             raise
 
     def kept(self) -> dict[str, Any]:
-        """What was recorded so far, for `return_to`: lists grow in place; arrays and numbers are only ever replaced."""
+        """Records so far, for `return_to`: lists grow in place; arrays and numbers are only ever replaced."""
         return {name: copy.copy(value) for name, value in vars(self).items() if name in self._CHANGING}
 
     def return_to(self, kept: dict[str, Any]) -> None:

@@ -302,7 +302,7 @@ class Shapes(NamedTuple):
 
 
 class Book(NamedTuple):
-    """What a run writes down: numbers of the certificate, sums and states per moving or driven body, impacts."""
+    """Book of a run: numbers of the certificate, sums and states per moving or driven body, impacts."""
 
     numbers: np.ndarray
     impulse: np.ndarray  # (c, 2) normal and tangential, since the last record

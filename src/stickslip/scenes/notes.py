@@ -1,4 +1,4 @@
-"""What a step writes down: impulses, states, gaps and impacts of bodies, their energies, and rows of the records."""
+"""Notes of a step: impulses, states, gaps and impacts of bodies, their energies, and rows of the records."""
 
 from __future__ import annotations
 

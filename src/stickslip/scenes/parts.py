@@ -1,4 +1,4 @@
-"""What the kernels of a scene hand to one another: arrays that belong together, with names."""
+"""Structs that the kernels of a scene hand to one another: arrays that belong together, with names."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Problems(NamedTuple):
 
 
 class Diary(NamedTuple):
-    """What is written down, and for which bodies."""
+    """Notes of a step, and the bodies that have them."""
 
     channel: np.ndarray  # (bodies,) number among the bodies that are recorded; -1: it is not
     channels: np.ndarray  # (c,) bodies that are recorded

@@ -47,7 +47,7 @@ RINGS = 2  # neighbours of a body that is pushed, and their neighbours: pairs th
 
 
 class Points(NamedTuple):
-    """What points ask of shifts: bodies, normals from the first to the second, arms, motion along the normal."""
+    """Demands of points on shifts: bodies, normals from the first to the second, arms, motion along the normal."""
 
     ends: np.ndarray  # (m, 2)
     normal: np.ndarray  # (m, 3)

@@ -37,7 +37,7 @@ def reason(engine: SceneEngine, state: SceneState, code: int) -> str:
 
 
 def _unsolved(engine: SceneEngine) -> str:
-    """What to say of a step that was not solved."""
+    """Words for a step that was not solved."""
     if engine.bounds.too_fast(engine.bodies.free):
         return (
             f"without its contacts the next step leads to {engine.bounds.fastest(engine.bodies.free)}, beyond all "
@@ -66,7 +66,7 @@ def _unsolved(engine: SceneEngine) -> str:
 
 
 def _contradiction(engine: SceneEngine, island: int) -> str:
-    """What to say of an island of joints alone whose rows cannot be met together."""
+    """Words for an island of joints alone whose rows cannot be met together."""
     assert engine.joints is not None
     rows = engine.rows[engine.row_begins[island] : engine.row_begins[island + 1]]
     numbers = sorted({int(s) // layout.ROWS_PER_JOINT for s in rows})
@@ -86,7 +86,7 @@ def _joint_in_words(engine: SceneEngine, number: int) -> str:
 
 
 def _apart(engine: SceneEngine) -> str:
-    """What to say of the joint that is farthest beyond what it may be apart."""
+    """Words for the joint that is farthest beyond what it may be apart."""
     assert engine.joints is not None
     link = engine.joints.link
     worst = int(np.argmax(link.error - link.limit))
@@ -105,7 +105,7 @@ def _names(engine: SceneEngine, numbers: list[int]) -> str:
 
 
 def _advice(engine: SceneEngine, island: int) -> str:
-    """What may help with an island that was not solved."""
+    """Advice for an island that was not solved."""
     options, residual = engine.options, float(engine.residuals[island])
     ways = ["a smaller dt"]
     if residual < LARGEST_ADVISED:

@@ -408,7 +408,7 @@ class AdaptiveEngine(MechanismEngine):
         return np.column_stack([closed, with_tangents(kinds, closed) & ~slides])
 
     def _half_a_turn(self, q: Array, u: Array, t: float, p: Array, h: float, turning: np.ndarray) -> Array | float:
-        """What u has at (t, q) within a run in substeps h beyond velocities at which `turning` contacts have gamma = 0.
+        """Part of u at (t, q) within a run in substeps h beyond velocities at which `turning` contacts have gamma = 0.
 
         The rule holds gamma = 0 of a closed contact at its midpoints, by the directions there.  Where directions turn,
         gamma changes by zeta dt: half a substep after a midpoint it is zeta h / 2.  A run that started with gamma = 0

@@ -101,7 +101,7 @@ def problem_of_one(dv):
 
 @dev
 def memory_of(k, memory):
-    """What contact k remembers."""
+    """Memory of contact k."""
     last_loaded = local_array(1, int64)
     N_before = local_array(1, float64)
     total = local_array((1, 2), float64)

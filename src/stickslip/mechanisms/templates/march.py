@@ -211,7 +211,7 @@ def give_state(m, kept):
 
 @part
 def begin_march(m, first):
-    """What is computed once: laws, constant matrices, the reach at the start; a status."""
+    """Work that is done once: laws, constant matrices, the reach at the start; a status."""
     q, u, run, step, directions = m.motion.q, m.motion.u, m.run, m.step, m.directions
     laws(run.p, m.laws.mu, m.laws.eps_N, m.laws.eps_T, m.laws.a)
     for k in range(N_CONTACTS):

@@ -122,7 +122,7 @@ def contact_velocity(
 
 @kernel
 def belt_along(active: Active, i: int, bodies: Bodies, a: int, b: int) -> float:
-    """What belts on static bodies give to the velocity of contact i along its normal, where they do not count [m/s]."""
+    """Share of belts on static bodies in the velocity of contact i along its normal, where they do not count [m/s]."""
     f, total = active.frame[i], 0.0
     for body, sign in ((a, -1.0), (b, 1.0)):
         if bodies.kind[body] == STATIC:
@@ -331,7 +331,7 @@ def take_turn(bodies: Bodies, geoms: Geoms, contacts: Contacts, active: Active, 
 
 @kernel
 def above(gap: float, least: float, kept: float) -> float:
-    """What a gap has to close by [m]; least: the smallest of its pair; kept: what a pair with load may keep, else 0."""
+    """Way that a gap has to close [m]; least: the smallest of its pair; kept: as a pair with load may keep, else 0."""
     over = max(gap - kept, 0.0)
     return over + DEEPER * kept if over > 0.0 and gap - least > kept else over
 

@@ -172,7 +172,7 @@ def gap_beyond(vel: np.ndarray, geoms: Geoms, contacts: Contacts, active: Active
 def curved_beyond(
     vel: np.ndarray, geoms: Geoms, contacts: Contacts, active: Active, m: int, dt: float
 ) -> tuple[float, float, float]:
-    """What gap rate and slip over the step are beyond those of the frame, where a curved form touches [m/s].
+    """Gap rate and slip over the step beyond those of the frame, where a curved form touches [m/s].
 
     The point of contact goes on over both surfaces.  With H_A, H_B their radii of curvature, n from A to B, and u the
     velocity of B's material point relative to A's,
@@ -234,7 +234,7 @@ def curved_beyond(
 def slip_beyond(
     vel: np.ndarray, geoms: Geoms, contacts: Contacts, active: Active, m: int, dt: float
 ) -> tuple[float, float]:
-    """What slip over the step is beyond that of the frame, at active contact m [m/s]; vel: velocities of all bodies."""
+    """Slip over the step beyond that of the frame, at active contact m [m/s]; vel: velocities of all bodies."""
     c = active.contact[m]
     if geoms.kind[contacts.pair[c, 1]] == SMOOTH:
         _, first, second = curved_beyond(vel, geoms, contacts, active, m, dt)
