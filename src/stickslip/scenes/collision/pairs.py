@@ -12,7 +12,8 @@ from stickslip.jit import entry
 from stickslip.scenes.collision.capsule import ball_hull, ball_polygon, capsule_hull, capsule_polygon
 from stickslip.scenes.collision.field_hull import hull_on_field
 from stickslip.scenes.collision.field_round import ball_field, capsule_on_field
-from stickslip.scenes.collision.flat import box_above, hull_pair, polygon_pair, shape_plane
+from stickslip.scenes.collision.flat import box_above, shape_plane
+from stickslip.scenes.collision.flat_pairs import hull_pair, polygon_pair
 from stickslip.scenes.collision.flat_smooth import form_on_hull
 from stickslip.scenes.collision.round import ball_capsule, ball_plane, balls, capsule_plane, capsules, corners_plane
 from stickslip.scenes.collision.smooth import ball_form, capsule_form, ellipsoids, form_above
