@@ -15,12 +15,16 @@ from stickslip.scenes.collision.flat import (
     clip_faces,
     corners_beside,
     edge_axes,
+    facing,
     middle,
     place,
     support_edge,
 )
 from stickslip.scenes.collision.round import add_point, nearest_of_segments
 from stickslip.scenes.layout import ZERO, Hulls, Room
+
+FLUSH = 1.0 - 1e-9  # cosine of the angle between two faces that lie flat on one another
+LEAST_SUM = 0.2  # of two unit normals that stand for one axis: less than 12 degrees short of opposite ones
 
 
 @kernel
@@ -40,6 +44,47 @@ def best_faces(
         return face_a, s_a, face_a, s_a
     face_b, s_b = best_face(hulls, table_b, B, room.normals_b, A, table_a[1], margin)
     return face_a, s_a, face_b, s_b
+
+
+@kernel
+def halfway(
+    room: Room, face_a: int, count_a: int, s_a: float, face_b: int, count_b: int, s_b: float, size: float
+) -> tuple[float, float, float, float, float]:
+    """The axis halfway between those of two faces that part the shapes equally well, its separation, and a wider size.
+
+    Where edges or corners meet, every axis between those of the two faces parts the shapes as well as each of these.
+    The normal is not determined, and the one halfway is that of two shapes in mirror image.  What meets lies beside
+    the faces by as much as the axis leans, and `CLIP` of the wider size covers that.  The size as it is: one of the
+    faces lies along a face of the other shape, and holds it flat.
+    """
+    n, m = room.normals_a[face_a], room.normals_b[face_b]
+    x, y, z = n[0] - m[0], n[1] - m[1], n[2] - m[2]
+    length = math.sqrt(x * x + y * y + z * z)
+    flush = max(
+        facing(room.normals_b, count_b, -n[0], -n[1], -n[2])[1],
+        facing(room.normals_a, count_a, -m[0], -m[1], -m[2])[1],
+    )
+    if flush > FLUSH or length < LEAST_SUM:
+        return 0.0, 0.0, 0.0, 0.0, size
+    s, lean = (s_a + s_b) / length, math.sqrt(max(0.0, 1.0 - 0.25 * length * length))
+    return x / length, y / length, z / length, s, (1.0 + lean) * size + 2.0 * lean * abs(s) / CLIP
+
+
+@kernel
+def turn_nearest(room: Room, count: int, x: float, y: float, z: float, s: float, near: float) -> int:
+    """Give the nearest of the points, which a face of a has found, the axis (x, y, z) and its separation s."""
+    nearest = np.inf
+    for k in range(count):
+        nearest = min(nearest, room.gaps[k])
+    for k in range(count):
+        if room.gaps[k] <= nearest + near:
+            p, n, gap = room.points[k], room.normals[k], room.gaps[k]
+            p[0] += 0.5 * (gap * n[0] - s * x)
+            p[1] += 0.5 * (gap * n[1] - s * y)
+            p[2] += 0.5 * (gap * n[2] - s * z)
+            n[0], n[1], n[2] = x, y, z
+            room.gaps[k] = s
+    return count
 
 
 @kernel(apart=True)
@@ -83,7 +128,13 @@ def hull_pair(
         return clip_faces(
             hulls, room, table_b, B, room.normals_b, face_b, table_a, A, room.normals_a, -1.0, size, margin
         )
-    return clip_faces(hulls, room, table_a, A, room.normals_a, face_a, table_b, B, room.normals_b, 1.0, size, margin)
+    if s_b < s_a - tolerance:
+        return clip_faces(
+            hulls, room, table_a, A, room.normals_a, face_a, table_b, B, room.normals_b, 1.0, size, margin
+        )
+    x, y, z, s, wide = halfway(room, face_a, table_a[3], s_a, face_b, table_b[3], s_b, size)
+    found = clip_faces(hulls, room, table_a, A, room.normals_a, face_a, table_b, B, room.normals_b, 1.0, wide, margin)
+    return turn_nearest(room, found, x, y, z, s, CLIP * wide) if wide > size else found
 
 
 @kernel
@@ -114,10 +165,14 @@ def clip_edges(
         if w < -tolerance:
             if far < -tolerance:
                 return 0
+            if far <= tolerance:  # a corner that is there already
+                continue
             share = -w / (far - w)
         elif w > length + tolerance:
             if far > length + tolerance:
                 return 0
+            if far >= length - tolerance:
+                continue
             share = (w - length) / (w - far)
         a, b = (R[0], R[1]) if k == 0 else (S[0], S[1])
         c, d = (S[0], S[1]) if k == 0 else (R[0], R[1])
@@ -142,4 +197,8 @@ def polygon_pair(
         return 0
     if s_b > s_a + PREFERENCE * size:
         return clip_edges(room, table_b, B, room.normals_b, face_b, table_a, A, room.normals_a, -1.0, size, margin)
-    return clip_edges(room, table_a, A, room.normals_a, face_a, table_b, B, room.normals_b, 1.0, size, margin)
+    if s_b < s_a - PREFERENCE * size:
+        return clip_edges(room, table_a, A, room.normals_a, face_a, table_b, B, room.normals_b, 1.0, size, margin)
+    x, y, z, s, wide = halfway(room, face_a, table_a[3], s_a, face_b, table_b[3], s_b, size)
+    found = clip_edges(room, table_a, A, room.normals_a, face_a, table_b, B, room.normals_b, 1.0, wide, margin)
+    return turn_nearest(room, found, x, y, z, s, CLIP * wide) if wide > size else found
