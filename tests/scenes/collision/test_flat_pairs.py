@@ -77,3 +77,41 @@ def test_the_normal_of_edges_in_mirror_image_lies_in_their_plane_of_symmetry(dim
     assert len(between) == dim - 1
     for k in between:
         np.testing.assert_allclose(np.abs(table["normal"][k]), np.eye(3)[0], atol=1e-12)
+
+
+def block(dim, width, height):
+    """A rectangle or a box, 1 m deep."""
+    a, b = width / 2, height / 2
+    return ss.Polygon([(-a, -b), (a, -b), (a, b), (-a, b)]) if dim == 2 else ss.Box((width, 1.0, height))
+
+
+def at(dim, x, z):
+    return (x, z) if dim == 2 else (x, 0.0, z)
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+@EVERYWHERE
+def test_a_block_beside_the_edge_of_another_falls_past_it(place, dim):
+    """Edges meet, faces lie in one plane: rounding told whether the edge held it, and it tipped."""
+    scene = ss.Scene(dim=dim, gravity=G)
+    scene.add_static(block(dim, 1.0, 1.0))
+    falling = [scene.add_body(block(dim, 1.0, 1.0), mass=1.0, position=at(dim, side, 1.0)) for side in (-1.0, 1.0)]
+    run = place.simulate(scene, dt=1e-3, t_end=0.1)
+    for body in falling:
+        fall = body.path(run)[:, dim - 1] - 1.0 + G * run.t**2 / 2
+        assert np.abs(fall).max() < 1e-12 + 10 * place.rounding(run)
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+@EVERYWHERE
+def test_a_block_slides_on_from_where_its_edge_meets_the_next_slab(place, dim):
+    mu, speed = 0.1, 0.6
+    scene = ss.Scene(dim=dim, gravity=G)
+    for x in (-0.5, 0.5):
+        scene.add_static(block(dim, 1.0, 0.1), position=at(dim, x, -0.05), friction=mu)
+    options = {"position": at(dim, -0.125, 0.125), "velocity": at(dim, speed, 0.0), "friction": mu}
+    sled = scene.add_body(block(dim, 0.25, 0.25), mass=1.0, **options)
+    run = place.simulate(scene, dt=1e-3, t_end=place.span(0.5, 0.1))
+    path = sled.path(run) - sled.path(run)[0]
+    assert np.abs(path[:, 0] - (speed * run.t - mu * G * run.t**2 / 2)).max() < 1e-9 + 10 * place.rounding(run)
+    assert np.abs(path[:, dim - 1]).max() < 1e-12 + 10 * place.rounding(run)

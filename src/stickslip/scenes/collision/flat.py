@@ -65,20 +65,26 @@ def separation(
 @kernel
 def best_face(
     hulls: Hulls, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, other: np.ndarray, others: int,
-    margin: float,
-) -> tuple[int, float]:  # fmt: skip
-    """The face (of a polygon: edge) that separates best and how far; stops at one that is farther than `margin`."""
-    face, best = 0, -np.inf
+    margin: float, rounding: float,
+) -> tuple[int, float, bool]:  # fmt: skip
+    """The face (of a polygon: edge) that separates best, how far, and whether a second one does so but for rounding.
+
+    Of such faces the first is taken.  Stops at a face that is farther than `margin`.
+    """
+    face, best, tied = 0, -np.inf, False
     for f in range(table[3]):
         n = normals[f]
         v = corners[hulls.corners[hulls.loops[table[2] + f, 0]]]
         level = n[0] * v[0] + n[1] * v[1] + n[2] * v[2]
-        s = lowest(other, others, n[0], n[1], n[2], level, best)
-        if s > best:
-            face, best = f, s
+        s = lowest(other, others, n[0], n[1], n[2], level, best - rounding)
+        if s > best + rounding:
+            face, best, tied = f, s, False
             if s > margin:
                 break
-    return face, best
+        elif s > best - rounding:
+            b = normals[face]
+            tied = tied or n[0] * b[0] + n[1] * b[1] + n[2] * b[2] < ALIGNED
+    return face, best, tied
 
 
 @kernel(apart=True)

@@ -30,19 +30,25 @@ LEAST_SUM = 0.2  # of two unit normals that stand for one axis: less than 12 deg
 @kernel
 def best_faces(
     hulls: Hulls, room: Room, table_a: np.ndarray, pose_a: np.ndarray, table_b: np.ndarray, pose_b: np.ndarray,
-    margin: float,
+    margin: float, rounding: float,
 ) -> tuple[int, float, int, float]:  # fmt: skip
     """Put two shapes in their places; the face of each that parts them best, with the distance there.
 
-    Where a face of a parts them by more than the margin, b is not asked.
+    Where a face of a parts them by more than the margin, b is not asked.  Shapes that touch along a common edge of two
+    pairs of faces, each of which lies in one plane, are nowhere in each other's way: their distance is infinite.  A
+    face that happened to be taken would hold a block which falls along the other one.
     """
     A, B = room.corners_a, room.corners_b
     place(hulls, table_a, pose_a, A, room.normals_a)
     place(hulls, table_b, pose_b, B, room.normals_b)
-    face_a, s_a = best_face(hulls, table_a, A, room.normals_a, B, table_b[1], margin)
+    face_a, s_a, tied_a = best_face(hulls, table_a, A, room.normals_a, B, table_b[1], margin, rounding)
     if s_a > margin:
         return face_a, s_a, face_a, s_a
-    face_b, s_b = best_face(hulls, table_b, B, room.normals_b, A, table_a[1], margin)
+    face_b, s_b, tied_b = best_face(hulls, table_b, B, room.normals_b, A, table_a[1], margin, rounding)
+    if tied_a and tied_b and abs(s_a) <= rounding:
+        n = room.normals_a[face_a]
+        if facing(room.normals_b, table_b[3], -n[0], -n[1], -n[2])[1] > FLUSH:
+            return face_a, np.inf, face_b, np.inf
     return face_a, s_a, face_b, s_b
 
 
@@ -90,11 +96,11 @@ def turn_nearest(room: Room, count: int, x: float, y: float, z: float, s: float,
 @kernel(apart=True)
 def hull_pair(
     hulls: Hulls, room: Room, table_a: np.ndarray, pose_a: np.ndarray, table_b: np.ndarray, pose_b: np.ndarray,
-    size: float, margin: float,
+    size: float, margin: float, rounding: float,
 ) -> int:  # fmt: skip
-    """Two convex polyhedra."""
+    """Two convex polyhedra; `rounding`: that of their coordinates."""
     A, B = room.corners_a, room.corners_b
-    face_a, s_a, face_b, s_b = best_faces(hulls, room, table_a, pose_a, table_b, pose_b, margin)
+    face_a, s_a, face_b, s_b = best_faces(hulls, room, table_a, pose_a, table_b, pose_b, margin, rounding)
     if s_a > margin or s_b > margin:
         return 0
     tolerance = PREFERENCE * size
@@ -188,11 +194,11 @@ def clip_edges(
 @kernel(apart=True)
 def polygon_pair(
     hulls: Hulls, room: Room, table_a: np.ndarray, pose_a: np.ndarray, table_b: np.ndarray, pose_b: np.ndarray,
-    size: float, margin: float,
+    size: float, margin: float, rounding: float,
 ) -> int:  # fmt: skip
-    """Two convex polygons."""
+    """Two convex polygons; `rounding`: that of their coordinates."""
     A, B = room.corners_a, room.corners_b
-    face_a, s_a, face_b, s_b = best_faces(hulls, room, table_a, pose_a, table_b, pose_b, margin)
+    face_a, s_a, face_b, s_b = best_faces(hulls, room, table_a, pose_a, table_b, pose_b, margin, rounding)
     if s_a > margin or s_b > margin:
         return 0
     if s_b > s_a + PREFERENCE * size:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stickslip.jit import entry
+from stickslip.jit import entry, kernel
 from stickslip.scenes.collision.capsule import ball_hull, ball_polygon, capsule_hull, capsule_polygon
 from stickslip.scenes.collision.field_hull import hull_on_field
 from stickslip.scenes.collision.field_round import ball_field, capsule_on_field
@@ -37,6 +37,16 @@ from stickslip.scenes.scene import Scene
 from stickslip.scenes.shapes import Piece
 
 KINDS = 7
+DIGITS = 8 * 2.0**-52
+
+
+@kernel
+def digits(geoms: Geoms, i: int, j: int) -> float:
+    """What the rounding of coordinates makes of a distance between two geometries [m]."""
+    size = geoms.bound[i] + geoms.bound[j]
+    for k in range(3):
+        size += abs(geoms.world[i, k]) + abs(geoms.world[j, k])
+    return DIGITS * size
 
 
 @entry
@@ -86,8 +96,10 @@ def capsule_and_hull(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, m
 
 @entry
 def hull_hull(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
-    size = min(geoms.bound[i], geoms.bound[j])
-    return hull_pair(shapes.hulls, room, geoms.table[i], room.pose[0], geoms.table[j], room.pose[1], size, margin)
+    size, rounding = min(geoms.bound[i], geoms.bound[j]), digits(geoms, i, j)
+    return hull_pair(
+        shapes.hulls, room, geoms.table[i], room.pose[0], geoms.table[j], room.pose[1], size, margin, rounding
+    )
 
 
 @entry
@@ -110,8 +122,10 @@ def capsule_and_polygon(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int
 
 @entry
 def polygon_polygon(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
-    size = min(geoms.bound[i], geoms.bound[j])
-    return polygon_pair(shapes.hulls, room, geoms.table[i], room.pose[0], geoms.table[j], room.pose[1], size, margin)
+    size, rounding = min(geoms.bound[i], geoms.bound[j]), digits(geoms, i, j)
+    return polygon_pair(
+        shapes.hulls, room, geoms.table[i], room.pose[0], geoms.table[j], room.pose[1], size, margin, rounding
+    )
 
 
 @entry
