@@ -384,6 +384,64 @@ def test_a_rounded_box_is_rounded():
     assert abs(gap[-1, 0]) < 1e-9
 
 
+FLOORS = {
+    "half-space": (ss.HalfSpace((0, 0, 1)), (0, 0, 0)),
+    "box": (ss.Box((4, 4, 1)), (0, 0, -0.5)),
+    "rounded box": (ss.RoundedBox((4, 4, 1), 0.05), (0, 0, -0.5)),
+    "field": (ss.HeightField(np.zeros((9, 9)), 0.5), (0, 0, 0)),
+}
+
+
+def dropped_rounded_box(floor, seed, t_end):
+    """The path and deepest penetration of a rounded box that falls askew from 0.2 m."""
+    rng = np.random.default_rng(seed)
+    q = rng.normal(size=4)
+    start = {"orientation": q / np.linalg.norm(q), "velocity": 0.3 * rng.normal(size=3)}
+    scene = ss.Scene(gravity=9.81)
+    shape, where = FLOORS[floor]
+    scene.add_static(shape, position=where, friction=0.4)
+    body = scene.add_body(
+        ss.RoundedBox((0.2, 0.3, 0.1), 0.02), mass=1.0, position=(0, 0, 0.2), angular_velocity=3 * rng.normal(size=3),
+        friction=0.4, **start,
+    )  # fmt: skip
+    run = scene.simulate(dt=1e-3, t_end=t_end)
+    assert run.certificate.failed_steps == 0
+    return body.path(run), run.certificate.max_penetration
+
+
+def test_a_rounded_box_does_not_fall_through_a_half_space():
+    """It did, by 155 mm: the capsule that has the corners was high above."""
+    path, deep = dropped_rounded_box("half-space", 3, 0.06)
+    other, _ = dropped_rounded_box("box", 3, 0.06)
+    assert deep < 1e-4 and np.abs(path - other).max() < 1e-8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1, 3, 5, 6, 7, 8, 9])
+def test_a_rounded_box_falls_on_all_flat_floors_alike(seed):
+    path, deep = dropped_rounded_box("half-space", seed, 0.35)
+    assert deep < 1e-4
+    for floor in ("box", "rounded box", "field"):
+        other, deep = dropped_rounded_box(floor, seed, 0.35)
+        assert deep < 1e-4 and np.abs(path - other).max() < 1e-8
+
+
+@pytest.mark.parametrize("floor", [*FLOORS, "alike"])
+def test_a_corner_of_a_rounded_box_touches_once(floor):
+    """On a box it had 16 points, on a rounded box of its size 72."""
+    scene, rounded = ss.Scene(gravity=9.81), ss.RoundedBox((0.2, 0.3, 0.1), 0.02)
+    shape, where = FLOORS.get(floor, (rounded, (0, 0, -0.05)))
+    scene.add_static(shape, position=where)
+    scene.add_body(rounded, mass=1.0, position=(0, 0, 0.05))
+    run = scene.simulate(dt=1e-3, t_end=2e-3, contacts=True)
+    table = run.contacts()
+    last = [k for k in range(len(table)) if table["time"][k] == run.t[-1]]
+    assert sorted(tuple(np.round(table["point"][k][:2], 9)) for k in last) == [
+        (-0.08, -0.13), (-0.08, 0.13), (0.08, -0.13), (0.08, 0.13)
+    ]  # fmt: skip
+    np.testing.assert_allclose([table["normal_impulse"][k] for k in last], 9.81e-3 / 4, rtol=1e-9)
+
+
 def test_rays_meet_curved_forms():
     scene = ss.Scene(gravity=0.0)
     for k, shape in enumerate(SHAPES):

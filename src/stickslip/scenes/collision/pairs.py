@@ -75,7 +75,7 @@ def capsule_capsule(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, ma
 
 @entry
 def capsule_on_plane(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
-    if geoms.extent[i, 3] == BETWEEN:  # the lowest points of a rounded box are those of the balls at its corners
+    if geoms.extent[i, 3] >= BETWEEN:  # the lowest points of a rounded box are those of the balls at its corners
         return 0
     if geoms.extent[i, 3] == CORNERS:
         across = geoms.measure[i]
