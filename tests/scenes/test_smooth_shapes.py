@@ -442,6 +442,27 @@ def test_a_corner_of_a_rounded_box_touches_once(floor):
     np.testing.assert_allclose([table["normal_impulse"][k] for k in last], 9.81e-3 / 4, rtol=1e-9)
 
 
+@pytest.mark.parametrize(
+    "shape", [ss.Ellipsoid((0.15, 0.1, 0.06)), ss.Cylinder(0.08, 0.2), ss.Cone(0.1, 0.2), ss.Disc(0.1, 0.01)],
+    ids=lambda shape: type(shape).__name__,
+)  # fmt: skip
+def test_curved_forms_roll_on_a_box_as_on_a_half_space(shape):
+    """Of first order on a box, an ellipsoid sank by 0.1 mm."""
+    paths = []
+    for floor in ("half-space", "box"):
+        scene = ss.Scene(gravity=9.81)
+        ground, where = FLOORS[floor]
+        scene.add_static(ground, position=where, friction=0.4)
+        body = scene.add_body(
+            shape, mass=1.0, position=(0.013, 0.027, 0.2), orientation=turn(1.0, (1, 0.3, 0.2)),
+            velocity=(0.3, 0.1, 0.0), angular_velocity=(2.0, 1.0, 3.0), friction=0.4,
+        )  # fmt: skip
+        run = scene.simulate(dt=1e-3, t_end=0.25)
+        assert run.certificate.failed_steps == 0 and run.normal_impulse.any()
+        paths.append(body.path(run))
+    np.testing.assert_allclose(paths[1], paths[0], rtol=0.0, atol=1e-9)
+
+
 def test_rays_meet_curved_forms():
     scene = ss.Scene(gravity=0.0)
     for k, shape in enumerate(SHAPES):
