@@ -463,6 +463,24 @@ def test_curved_forms_roll_on_a_box_as_on_a_half_space(shape):
     np.testing.assert_allclose(paths[1], paths[0], rtol=0.0, atol=1e-9)
 
 
+@pytest.mark.parametrize(("angle", "points"), [(math.pi / 2, 1), (0.7, 1), (0.0, 2)])
+def test_a_capsule_across_a_cylinder_touches_at_a_place_with_all_digits(angle, points):
+    """By values of the distance it was known to 1e-9 m; along the cylinder the capsule had a third point by chance."""
+    scene = ss.Scene(gravity=9.81)
+    scene.add_static(ss.Cylinder(0.1, 1.0), orientation=turn(math.pi / 2, (0, 1, 0)), friction=0.5)
+    flat = rotation_matrix(turn(angle, (0, 0, 1))) @ np.array([1.0, 0.0, 0.0])
+    across = flat + np.array([0.0, 0.0, 1.0])  # half a turn about it brings the axis z of the capsule there
+    scene.add_body(
+        ss.Capsule(0.05, 0.4), mass=1.0, position=(0.02, 0.0, 0.15), orientation=turn(math.pi, across), friction=0.5
+    )
+    run = scene.simulate(dt=1e-3, t_end=5e-3, contacts=True)
+    table = run.contacts()
+    last = [table["point"][k] for k in range(len(table)) if table["time"][k] == run.t[-1]]
+    assert len(last) == points
+    np.testing.assert_allclose(np.mean(last, axis=0), (0.02, 0.0, 0.1), rtol=0.0, atol=1e-14)
+    assert np.abs(run.q[-1] - run.q[0]).max() < 1e-14
+
+
 def test_rays_meet_curved_forms():
     scene = ss.Scene(gravity=0.0)
     for k, shape in enumerate(SHAPES):
