@@ -22,8 +22,8 @@ WHOLE, CORNERS, BETWEEN, ENDS = 0.0, 1.0, 2.0, 3.0
 CORNERS: the capsule that meets half-spaces for all of them.  ENDS: capsules whose ends are balls at its corners.
 BETWEEN: capsules whose ends others have, and boxes whose edges and corners capsules have.
 """
-SPHERE, CAPSULE, HULL, POLYGON, PLANE, FIELD, SMOOTH = range(7)
-"""Kinds of geometry; PLANE is a half-space or half-plane, FIELD a height field, SMOOTH a curved form.
+SPHERE, CAPSULE, HULL, POLYGON, PLANE, FIELD, SMOOTH, SURFACE = range(8)
+"""Kinds of geometry; PLANE: half-space or half-plane, FIELD: height field, SMOOTH: curved form, SURFACE: triangles.
 
 Pairs are ordered by kind.
 """
