@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 CANNOT_APPEAR = 100
 """Status of a march, beside those of `step.march`: a body would appear inside another one."""
+BELOW = 0.1  # of the tolerance: a contradiction that is less is not why a step was not solved
 CONTRADICTION = 1e-6  # of the velocities that joints ask for: what rounding does not explain
 NAMED = 3  # bodies of an island that an error names
 LARGEST_ADVISED = 1e-3  # residual up to which a larger tol is worth a thought
@@ -148,7 +149,8 @@ def joint_contradiction(engine: SceneEngine, k: int) -> float:
 
     min over v of |J v - w|, J the rows without bounds and the limits that carry something, v the velocities of the
     bodies that move, and w the velocities asked for, less what driven bodies give the rows.  Motors and dry
-    friction are not among them: they give way beyond their largest effort, and contradict nothing.
+    friction are not among them: they give way beyond their largest effort, and contradict nothing.  What is
+    far below the tolerance of a step is no reason either: rows that hold links at rest ask for rounding alone.
     """
     assert engine.joints is not None
     row = engine.joints.row
@@ -160,4 +162,6 @@ def joint_contradiction(engine: SceneEngine, k: int) -> float:
     w = row.target[rows] - np.einsum("rbk,bk->r", J[:, ~moving], engine.bodies.free[~moving])
     J_moving = J[:, moving].reshape(len(rows), -1)
     v = np.linalg.lstsq(J_moving, w, rcond=1e-10)[0]
-    return float(np.abs(J_moving @ v - w).max(initial=0.0) / max(np.abs(w).max(initial=0.0), 1e-300))
+    in_play = np.einsum("rbk,bk->r", np.abs(J), np.abs(engine.bodies.free)).max(initial=0.0)
+    defect = float(np.abs(J_moving @ v - w).max(initial=0.0))
+    return defect / max(np.abs(w).max(initial=0.0), 1e-300) if defect > BELOW * engine.options.tol * in_play else 0.0

@@ -18,7 +18,7 @@ from stickslip.mechanisms.engines import DONE, EVENTS_FULL, UNSOLVED, Compiled, 
 from stickslip.mechanisms.inertia import Contradiction, Inertia, onto_equations
 from stickslip.mechanisms.steppers.contact_problem import roundings, spatial_rows, with_tangents
 from stickslip.mechanisms.steppers.moreau_midpoint import MoreauMidpoint
-from stickslip.mechanisms.system import CONTACT, System
+from stickslip.mechanisms.system import CLUTCH, CONTACT, FRICTION, System
 
 _GROWTH, _SHRINK, _SAFETY = 5.0, 0.2, 0.9
 _BRIEF = 10.0  # a flight shorter than this many smallest steps is not resolved
@@ -245,6 +245,7 @@ class AdaptiveEngine(MechanismEngine):
         q, u = self._held(best[:f], best[f : 2 * f], t + H, memory)
         if (
             self._penetrates(memory, t, H, q, u, mode)
+            or self._turns_back(q, u, t + H, memory.p, mode)
             or self._lets_go(trials[-1].impulses, H, mode, (q, t + H), memory.p)
             or self._crosses_kink(memory, t, H, q)
         ):
@@ -391,12 +392,16 @@ class AdaptiveEngine(MechanismEngine):
     def _turning(self, memory: Memory, t: float, h: float, held: np.ndarray | None) -> np.ndarray:
         """Whether the rule holds gamma = 0 of a contact from t on, normal and tangential, (n, 2); see `_half_a_turn`.
 
-        Normal: of contacts that `memory` has as lasting, or `held`; tangential: of those among them that stick, or slip
-        no faster than their direction turns in a substep h.
+        Normal: of contacts that `memory` has as lasting, or `held`, and of clutches that carry a load; tangential: of
+        contacts among them, and of dry frictions, that stick, or slip no faster than their direction turns in a
+        substep h.  The direction of a clutch or of a dry friction turns where what it is held to is driven.
         """
         system = self.system
-        closed = (memory.reach > 0.0 if held is None else (memory.reach > 0.0) | held) & self.touching
-        if system.directions_constant or not closed.any():
+        kinds = np.array(system.contact_kinds, dtype=int)
+        lasting = memory.reach > 0.0 if held is None else (memory.reach > 0.0) | held
+        closed = (lasting & self.touching) | ((kinds == CLUTCH) & (memory.last_loaded == _LOADED))
+        held_by_friction = closed | (kinds == FRICTION)
+        if system.directions_constant or not held_by_friction.any():
             return np.zeros((len(closed), 2), bool)
         _, W_T, w_hat = system.geometry(memory.q, t, memory.p)
         zeta_T = system.drift(memory.q, memory.u, t, memory.p)[:, 1]
@@ -404,8 +409,7 @@ class AdaptiveEngine(MechanismEngine):
         for k in system.spatial:  # both tangents together
             gamma = W_T[k : k + 2] @ memory.u + w_hat[k : k + 2, 1]
             slides[k : k + 2] = np.linalg.norm(gamma) > h * np.linalg.norm(zeta_T[k : k + 2])
-        kinds = np.array(system.contact_kinds, dtype=int)
-        return np.column_stack([closed, with_tangents(kinds, closed) & ~slides])
+        return np.column_stack([closed, with_tangents(kinds, held_by_friction) & ~slides])
 
     def _half_a_turn(self, q: Array, u: Array, t: float, p: Array, h: float, turning: np.ndarray) -> Array | float:
         """Part of u at (t, q) within a run in substeps h beyond velocities at which `turning` contacts have gamma = 0.
@@ -444,10 +448,30 @@ class AdaptiveEngine(MechanismEngine):
         falls = (after < 0.0) & ((after < before - rounding) | (gamma_N < -at_rest))
         return bool(np.any(falls & self.touching & (mode == codes.OPEN)))
 
+    def _turns_back(self, q: Array, u: Array, t: float, p: Array, mode: np.ndarray) -> bool:
+        """Whether a free clutch is overtaken, or a slip has changed its sign, where a step ends.
+
+        The rule looks at velocities at its ends with the directions at its midpoints.  Where these turn, a clutch that
+        was overtaken behind the last midpoint would be found by the next step as a blow.
+        """
+        system = self.system
+        if system.directions_constant:
+            return False
+        kinds = np.array(system.contact_kinds, dtype=int)
+        W_N, W_T, w_hat = system.geometry(q, t, p)
+        gamma = np.stack([W_N @ u, W_T @ u], axis=1) + w_hat
+        at_rest = _STILL * (np.stack([np.abs(W_N) @ np.abs(u), np.abs(W_T) @ np.abs(u)], axis=1) + np.abs(w_hat))
+        planar = np.ones(len(kinds))
+        planar[[*system.spatial, *(k + 1 for k in system.spatial)]] = 0.0  # of two tangents no sign says anything
+        sign = np.select([mode == codes.SLIP_PLUS, mode == codes.SLIP_MINUS], [1.0, -1.0]) * planar
+        overtaken = (kinds == CLUTCH) & (mode == codes.OPEN) & (gamma[:, 0] < -at_rest[:, 0])
+        return bool(np.any(overtaken) or np.any(sign * gamma[:, 1] < -at_rest[:, 1]))
+
     def _lets_go(self, impulses: Array, H: float, mode: np.ndarray, place: tuple[Array, float], p: Array) -> bool:
         """Whether a contact loses its load, or its stick, between the last midpoint and the end of a step.
 
-        Load and margin of the friction cone are carried on from the midpoints of the last two substeps.
+        Load and margin of the friction cone are carried on from the midpoints of the last two substeps.  Where
+        directions turn, velocities are held at midpoints, and the impulse of a substep is as of its begin.
         """
         mu, _, _, threshold = self.system.laws_at(*place, p)
         N, T = impulses[-2:, :, 0], np.abs(impulses[-2:, :, 1])
@@ -457,7 +481,8 @@ class AdaptiveEngine(MechanismEngine):
                 T[i, space.first] = space.shares(mu, N[i], impulses[-2:][i, :, 1]) * mu[space.first] * N[i, space.first]
                 T[i, space.second] = 0.0
         margin = mu * N + threshold * (H / len(impulses)) - T
-        load_at_end, margin_at_end = (1.5 * x[1] - 0.5 * x[0] for x in (N, margin))
+        ahead = 0.5 if self.system.directions_constant else 1.0  # substeps
+        load_at_end, margin_at_end = ((1.0 + ahead) * x[-1] - ahead * x[0] for x in (N, margin))
         loaded = (N > 0.0).all(axis=0)
         return bool(np.any(loaded & (load_at_end <= 0.0)) or np.any((mode == codes.STICK) & (margin_at_end < 0.0)))
 

@@ -10,7 +10,9 @@ import numpy as np
 
 from stickslip.jit import call_address, entry, kernel
 from stickslip.scenes.layout import (
+    BETWEEN,
     CAPSULE,
+    CORNERS,
     HULL,
     MOVING,
     PLANE,
@@ -25,11 +27,12 @@ from stickslip.scenes.layout import (
     Room,
     Shapes,
 )  # fmt: skip
-from stickslip.scenes.rotation import rotate, rotate_back
+from stickslip.scenes.rotation import rotate, rotate_back, to_body
 
 FULL = -1
 WIDER = 1.25  # margin of points that are kept while a pair does not move
 ROUNDED = 1e-14  # of coordinates: more than rounding makes of a height
+SAME_EDGE = 1e-6  # of the size: points nearer to an edge of a rounded box lie on it
 STILL = 1e-4  # of the slop: poses that differ by less have not moved
 SAME_POINT = 0.05  # of the size: an old and a new point nearer than this are one point, which keeps its impulse
 
@@ -89,8 +92,36 @@ def far_above(geoms: Geoms, i: int, j: int, margin: float) -> bool:
     p, q = geoms.world[i], geoms.world[j]
     a, b, c = rotate(q, 0.0, 0.0, 1.0)
     height = a * (p[0] - q[0]) + b * (p[1] - q[1]) + c * (p[2] - q[2])
-    size = abs(p[0]) + abs(p[1]) + abs(p[2]) + abs(q[0]) + abs(q[1]) + abs(q[2]) + geoms.bound[i]
-    return height > geoms.bound[i] + WIDER * margin + ROUNDED * size
+    bound = geoms.bound[i]
+    if geoms.extent[i, 3] == CORNERS:  # which stands for the whole of a rounded box
+        bound += abs(geoms.measure[i, 0]) + abs(geoms.measure[i, 1])
+    size = abs(p[0]) + abs(p[1]) + abs(p[2]) + abs(q[0]) + abs(q[1]) + abs(q[2]) + bound
+    return height > bound + WIDER * margin + ROUNDED * size
+
+
+@kernel(apart=True)
+def own_points(geoms: Geoms, room: Room, i: int, pose: np.ndarray, count: int) -> int:
+    """Leave out points that other parts of a rounded box have: at the ends of capsule i, on the edges of box i."""
+    kept = ZERO
+    near = SAME_EDGE * geoms.bound[i]
+    for k in range(count):
+        p, gap = room.points[k], room.gaps[k]
+        x, y, z = to_body(pose, p[0], p[1], p[2])
+        if geoms.kind[i] == CAPSULE:
+            others = abs(z) >= geoms.extent[i, 1] - near
+        else:
+            box, reach = geoms.box[i], near + abs(gap)
+            faces = ZERO
+            faces += 1 if abs(x) >= box[0] - reach else 0
+            faces += 1 if abs(y) >= box[1] - reach else 0
+            faces += 1 if abs(z) >= box[2] - reach else 0
+            others = faces > 1
+        if not others:
+            for m in range(3):
+                room.points[kept, m], room.normals[kept, m] = p[m], room.normals[k, m]
+            room.gaps[kept] = gap
+            kept += 1
+    return kept
 
 
 @kernel
@@ -105,7 +136,12 @@ def points_of_pair(
     place_about(bodies, geoms, j, holder, room.pose[1])
     if geoms.kind[j] == HULL and boxes_apart(room.pose[0], geoms.box[i], room.pose[1], geoms.box[j], margin):
         return 0
-    return call_address(code, ZERO, shapes, geoms, room, i, j, margin)
+    count = call_address(code, ZERO, shapes, geoms, room, i, j, margin)
+    if geoms.extent[i, 3] == BETWEEN and geoms.kind[i] <= HULL:
+        count = own_points(geoms, room, i, room.pose[0], count)
+    if geoms.extent[j, 3] == BETWEEN and geoms.kind[j] <= HULL:
+        count = own_points(geoms, room, j, room.pose[1], count)
+    return count
 
 
 @kernel
