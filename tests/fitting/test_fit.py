@@ -53,7 +53,7 @@ def test_derivatives_by_events_agree_with_differences():
     values = {"restitution": 0.78, "g": 9.7}
     motion = problem.experiments[0]
     _, exact = motion.slopes(values, problem.names, problem.width)
-    _, near = differences(motion.predict, values, problem.names, problem.width, DIFFERENCE)
+    _, near = differences(motion.predict, values, problem.names, DIFFERENCE * problem.width)
     np.testing.assert_allclose(exact, near, rtol=1e-5, atol=1e-6)
 
 
