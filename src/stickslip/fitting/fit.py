@@ -71,8 +71,9 @@ def fit(
     level : probability that an interval holds the truth
     profile : intervals by profile likelihood; False: from the covariance
     bootstrap : number of fits to data made anew
-    shooting : pieces into which each motion is cut, with free starts that are tied to the piece before; 1: none; None:
-        mechanisms are cut where single shooting misses the data and their motion is chaotic
+    shooting : pieces into which each motion is cut, with free starts that are tied to the piece before; 1: one piece;
+        None: motions of mechanisms are cut where single shooting misses the data by far more than `noise` and a small
+        distance grows a hundredfold
     options : of `simulate` for stepped models (dt, tol, ...), of `limit_cycle` for cycles, {"near": 1e-3} for impacts
     notes : a file that keeps what was computed, so that a fit that was broken off goes on
     progress : as in all analyses

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -19,11 +19,13 @@ from stickslip.fitting.subject import Subject
 _STARTS = 3  # points of the search that are refined
 _PARTS = (0.25, 0.5)  # of the time that is measured: a motion is first fitted where it begins
 _NEAR = 3.0  # standard deviations: a motion that is no further off is fitted whole at once
-_BEGIN = 10  # predictions of a refinement on a part, or with looser ties
+_BEGIN = 15  # predictions of a refinement on a part, or with looser ties
 _AGREE = 1e-4  # shares of ranges by which two minima may differ and be one
 _ROUNDS = 4  # of fitting, and estimating the noise
-_TIES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # shares of what states range over by which pieces may be apart
+_TIES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # shares of what states range over by which pieces may be apart
 _LAST_TIE = 1e-3  # of the least noise: pieces are one motion
+_CUTS = 6  # most times that motions are cut, each with the values that suit the pieces of the time before
+_MET = 1.2  # sum of squares per number at which pieces that need not meet follow the samples
 _CHAOS = 1e2  # growth of a small distance over a motion that counts as chaotic
 _MISSED = 2.0  # chi^2 per degree of freedom from which on a fit misses the data
 _FEW = 3  # samples of a piece, at least
@@ -61,14 +63,29 @@ class Search:
             pieces = self._pieces_needed(problem, *single)
             if pieces < 2:
                 return problem, *single, ()
-        cut = self._cut(problem, subject, pieces, None if single is None else single[0])
-        z, chi2 = self.best(cut, f" in {counted(pieces, 'piece')}")
+        z = points_of(problem, self.own, 0, self.seed)[0] if single is None else single[0]
+        for number in range(_CUTS):
+            self.report(f"cut {number + 1} into {counted(pieces, 'piece')}")
+            z, apart = self.kept.vector(f"cut {number}", partial(self._loosened, problem, subject, pieces, z))
+            if number and apart < _MET * problem.count:
+                break
+        cut = self._cut(problem, subject, pieces, z)
+        near = replace(self, own=problem.values(z), count=0)
+        z, chi2 = near.best(cut, f" in {counted(pieces, 'piece')}")
         return self._joined(problem, cut, z, chi2, single)
 
+    def _loosened(self, problem: Problem, subject: Subject, pieces: int, z: Array) -> tuple[Array, float]:
+        """Free quantities that suit pieces which need not meet; pieces cut anew with them begin in better places."""
+        cut = self._cut(problem, subject, pieces, z)
+        cut.tie(_TIES[0])
+        points = [z, *points_of(problem, None, self.count, self.seed)] if self.count else [z]
+        begin = min(points, key=lambda each: _score(cut, cut.shares(problem.values(each))))
+        found, chi2 = cut.refine(cut.shares(problem.values(begin)), tries=_BEGIN)
+        return problem.shares(np.clip(cut.values(found), problem.low, problem.high)), chi2
+
     def _pieces_needed(self, problem: Problem, z: Array, chi2: float) -> int:
-        """1 where single shooting has met the data or the motion is not chaotic."""
-        left = max(1, problem.count - problem.size)
-        if not self.estimate and chi2 < _MISSED * left:
+        """1 where single shooting has met the data, nobody knows whether it has, or the motion is not chaotic."""
+        if self.estimate or chi2 < _MISSED * max(1, problem.count - problem.size):
             return 1
         growth, shortest = 1.0, problem.count
         for number, experiment in enumerate(problem.experiments):
@@ -79,16 +96,14 @@ class Search:
             return 1
         return int(min(2 + np.ceil(np.log10(growth)), _PIECES, shortest // _FEW))
 
-    def _cut(self, problem: Problem, subject: Subject, pieces: int, z: Array | None) -> Problem:
-        """The problem with every motion in pieces; what was not measured is predicted at z, or at the own values."""
-        if z is None:
-            z = points_of(problem, self.own, 0, self.seed)[0]
+    def _cut(self, problem: Problem, subject: Subject, pieces: int, z: Array) -> Problem:
+        """The problem with every motion in pieces, whose starts suit the samples at z."""
         values = dict(zip(problem.names, problem.values(z).tolist(), strict=True))
         experiments: list[Experiment] = []
         for each in problem.experiments:
             if isinstance(each, Motion | Stepped):
                 count = min(pieces, max(1, len(each.data.t) // _FEW))
-                experiments.append(in_pieces(each, subject.states, count, values))
+                experiments.append(in_pieces(each, subject.states, count, values, problem.sigma))
             else:
                 experiments.append(each)
         return Problem(experiments, problem.names, problem.low, problem.high, problem.deviations, dict(problem.sigma))
@@ -103,7 +118,7 @@ class Search:
                 whole[place.at] = z[same.at]
         problem.sigma.update({name: cut.sigma[name] for name in problem.sigma})
         whole, least = self.kept.vector("joined", lambda: problem.refine(whole))
-        if single is not None and not self.estimate and single[1] <= min(least, chi2):
+        if single is not None and single[1] <= min(least, chi2):
             return problem, *single, ()
         if least <= chi2 * 1.05 + 1.0:
             told = "found by multiple shooting: single shooting ends in another minimum"

@@ -18,11 +18,16 @@ import numpy as np
 from stickslip.checks import Array
 from stickslip.fitting.data import Samples, turning
 from stickslip.fitting.experiments import Motion, Stepped, Unpredictable, Values
+from stickslip.fitting.problem import Problem
+from stickslip.mechanisms.system import CONTACT
 
 FREEDOM = 1e3
 """Standard deviation of the start of a piece, in spreads of the quantity over the motion: as good as free."""
 _NODE = "@"
-_WINDOW = 2  # samples to each side from which a velocity is taken that was not measured
+_TRIES = 12  # predictions of a piece while its start is fitted to its samples alone
+_GOOD = 1.5  # sum of squares per sample of a piece that is met: no further guess is tried
+_ASIDE = 0.3  # spreads by which velocities of further guesses differ
+_WINDOW = 1  # samples to each side from which a velocity is taken that was not measured
 
 
 def node(name: str, number: int) -> str:
@@ -96,20 +101,24 @@ class Shooting:
                 for i, name in enumerate(self.states):
                     label = node(name, number + 1)
                     y[rows.stop - len(self.states) + i] -= values[label]
-                    J[rows.stop - len(self.states) + i, at[label]] -= 1.0
+                    if label in at:
+                        J[rows.stop - len(self.states) + i, at[label]] -= 1.0
         self.replaced = sum(getattr(piece, "replaced", 0) for piece in self.pieces)
         return y, J
 
 
-def in_pieces(whole: Motion | Stepped, states: tuple[str, ...], count: int, values: Values) -> Shooting:
+def in_pieces(
+    whole: Motion | Stepped, states: tuple[str, ...], count: int, values: Values, sigma: Mapping[str, float]
+) -> Shooting:
     """A motion cut into `count` pieces between its samples.
 
     The starts of pieces are what was measured there.  Velocities that were not measured are slopes of coordinates.
-    What else is missing is predicted from the piece before at the given values, or taken from the model's start.
+    What else is missing is predicted from the piece before at the given values, or taken from the model's start.  The
+    start of a piece of a mechanism is then fitted to the samples of this piece alone; sigma : noise of the columns.
     """
     t = whole.data.t
-    edges = np.unique(np.round(np.linspace(0, len(t), count + 1)).astype(int))
     seen = _measured_states(whole.data, states)
+    edges = _edges(whole, seen, count)
     pieces: list[Motion | Stepped] = []
     state = dict(whole.data.start)
     found: dict[str, list[float]] = {name: [] for name in states}
@@ -130,11 +139,61 @@ def in_pieces(whole: Motion | Stepped, states: tuple[str, ...], count: int, valu
         except Unpredictable:
             end = np.array([data.start.get(name, 0.0) for name in states])
         state = dict(zip(states, end.tolist(), strict=True))
+        predicted = dict(state)
         state |= _there(seen, stop, state)
+        if isinstance(whole, Motion):
+            reach = {name: _spread(seen.get(name), [*found[name], state[name], predicted[name]]) for name in states}
+            following = int(edges[number + 2])
+            later = replace(whole, data=_part(whole.data, stop, following, {}), t0=float(t[stop]))
+            rates = states[len(states) // 2 :]
+            aside = [{**state, **{n: state[n] + x * reach[n] for n in rates}} for x in (-_ASIDE, _ASIDE)]
+            state = _fitted_start(later, (state, predicted, *aside), reach, values, sigma)
         for name in states:
             found[name].append(state[name])
     spread = {name: _spread(seen.get(name), found[name]) for name in states}
     return Shooting(whole, pieces, states, spread)
+
+
+def _fitted_start(
+    piece: Motion, guesses: Sequence[Mapping[str, float]], reach: Mapping[str, float], values: Values,
+    sigma: Mapping[str, float],
+) -> dict[str, float]:  # fmt: skip
+    """The start of a piece that comes nearest to its samples, from several guesses, with all else at given values."""
+    params = {**piece.data.params, **{name: x for name, x in values.items() if name not in reach}}
+    least, best = np.inf, dict(guesses[0])
+    for guess in guesses:
+        if least < _GOOD * len(piece.y):
+            break
+        alone = replace(piece, data=replace(piece.data, params=params), starts=guess)
+        problem = Problem([alone], (), np.zeros(0), np.zeros(0), reach, dict(sigma))
+        z, chi2 = problem.refine(np.zeros(problem.size), tries=_TRIES)
+        if chi2 < least:
+            least, best = chi2, problem.of(0, z)
+    return best
+
+
+def _edges(whole: Motion | Stepped, seen: Mapping[str, Array], count: int) -> np.ndarray:
+    """Samples at which pieces begin, and the number of samples; far from contacts, since an impact cuts the ties.
+
+    An impact that moves past the start of a piece turns its velocity round: the ties would jump.
+    """
+    n = len(whole.data.t)
+    even = np.round(np.linspace(0, n, count + 1)).astype(int)
+    if not isinstance(whole, Motion):
+        return np.unique(even)
+    system = whole.scenario.system
+    kinds = np.array(system.contact_kinds, dtype=int) == CONTACT
+    if not kinds.any() or not all(name in seen for name in system.coordinate_names):
+        return np.unique(even)
+    q = np.stack([seen[name] for name in system.coordinate_names], 1)
+    p = system.parameter_vector({**(whole.scenario.params or {}), **whole.data.params})
+    room = np.array([np.min(system.gap(q[k], float(whole.data.t[k]), p)[kinds]) for k in range(n)])
+    third = max(1, n // (3 * count))
+    edges = [0]
+    for middle in even[1:-1]:
+        near = np.arange(max(edges[-1] + 2, middle - third), min(n - 2, middle + third + 1))
+        edges.append(int(near[np.argmax(room[near])]) if len(near) else int(middle))
+    return np.unique([*edges, n])
 
 
 def _there(seen: Mapping[str, Array], row: int, predicted: Mapping[str, float]) -> dict[str, float]:
