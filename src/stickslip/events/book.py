@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -21,6 +21,34 @@ class MotionError(ArithmeticError):
     def __init__(self, t: float, message: str) -> None:
         super().__init__(message)
         self.t = t
+
+
+WINDOW = 1e-3  # share of the run in which events are counted
+NO_PROGRESS = 60  # mode changes at one instant that end a run
+ENDLESS = (
+    "contacts open and close or slip and stick without end; raise max_events, or use a time stepper, which needs no "
+    "events"
+)
+
+
+def too_many(events: int, span: float, reason: str = ENDLESS) -> str:
+    """Why a run ends that has more than `events` events in a share `WINDOW` of its time `span` [s]."""
+    return f"more than {events} events within {WINDOW * span:.3g} s: {reason}"
+
+
+def no_progress() -> str:
+    """Why a run ends whose mode goes on changing at one instant."""
+    return f"the mode changed {NO_PROGRESS} times at this instant; no mode is consistent"
+
+
+def blows_array(blows: Iterable[Blow]) -> np.ndarray:
+    """Blows as bytes, for a checkpoint."""
+    return np.frombuffer(json.dumps([(blow.t, blow.contacts, blow.speed) for blow in blows]).encode(), np.uint8)
+
+
+def blows_of(array: np.ndarray) -> tuple[Blow, ...]:
+    """Blows of a checkpoint."""
+    return tuple(Blow(t, tuple(contacts), speed) for t, contacts, speed in json.loads(array.tobytes()))
 
 
 @dataclass
@@ -96,9 +124,7 @@ class Kept:
             "acceleration_scale": self.acceleration_scale,
             "recent": np.array(self.recent),
             "book": self.book.array(),
-            "blows": np.frombuffer(
-                json.dumps([(blow.t, blow.contacts, blow.speed) for blow in self.blows]).encode(), np.uint8
-            ),
+            "blows": blows_array(self.blows),
         }
 
     @classmethod
@@ -123,6 +149,6 @@ class Kept:
             None if last < 0.0 else last,
             EventBook.from_array(found["book"]),
             int(grazes),
-            tuple(Blow(t, tuple(contacts), speed) for t, contacts, speed in json.loads(found["blows"].tobytes())),
+            blows_of(found["blows"]),
             len(found["happened"]),
         )
