@@ -141,6 +141,7 @@ class SpaceMotion(SpaceColliding):
         self._take(float(kept.stand["t"]), kept.stand["y"])
         self.closed, self.slides, self.fastest = kept.closed.copy(), kept.slides.copy(), kept.fastest.copy()
         self.load, self.book, self.kept, self.again = kept.load, kept.book.copy(), kept, kept
+        self.p = kept.p.copy()
         self.blows, self.recent = deque(kept.blows, maxlen=MEMORY), deque(kept.recent)
 
     def _vector(self) -> Array:
@@ -166,7 +167,9 @@ class SpaceMotion(SpaceColliding):
         """The integration in the present mode, at its begin."""
         start = self.forces(self.t, self.q, self.u)
         tol = self._tolerances(start)
-        armed = self._indicators(start, self.system.gap(self.q, self.t, self.p)) > tol
+        below = np.where(self.closed, 0.0, -2.0 * self.system.gap(self.q, self.t, self.p))
+        tol[:-1, 0] = np.maximum(tol[:-1, 0], np.minimum(below, self.gap_tol * 20.0))  # just left, and a little below
+        armed = self._indicators(start, self.q, self.t) > tol
         stiff = self._is_stiff(start)
         return Phase(
             self.mode, self._solver(stiff, self.load, self.t, self._vector()), stiff, self.load, tol, armed
@@ -185,8 +188,8 @@ class SpaceMotion(SpaceColliding):
         while True:
             kept = SpaceKept(
                 stand_of(solver), replace(phase, solver=None, armed=phase.armed.copy()), self.closed.copy(),
-                self.slides.copy(), self.fastest.copy(), self.load, self.book.copy(), len(self.happened), tuple(self.blows),
-                tuple(self.recent),
+                self.slides.copy(), self.fastest.copy(), self.load, self.book.copy(), len(self.happened),
+                tuple(self.blows), tuple(self.recent), self.p,
             )  # fmt: skip
             found = self.forces(solver.t, solver.y[: self.f], solver.y[self.f : 2 * self.f])
             solver.max_step = self._time_to_stop(found)
@@ -275,30 +278,32 @@ class SpaceMotion(SpaceColliding):
 
     # -- events ----------------------------------------------------------------------------------------------
 
-    def _indicators(self, found: Forces, gap: Array) -> Array:
-        """Numbers (n + 1, 2) that are positive inside the mode: gap or load, and what is left of the friction bound.
+    def _indicators(self, found: Forces, q: Array, t: float) -> Array:
+        """Numbers (n + 1, 3) that are positive inside the mode: gap or load, what is left of the friction bound, and
+        how far inside its feature a closed contact is.
 
         The last row is that of contacts which share a load: no force of one of them tells anything.
         """
-        n = self.system.n_contacts
-        values = np.full((n + 1, 2), np.inf)
-        alone = found.holds is None
-        for k in self.contacts:
-            if not self.closed[k]:
-                values[k, 0] = gap[k]
-            elif alone:
-                values[k, 0] = found.forces[k, 0]
-                if self.spatial[k] and not self.slides[k]:
-                    values[k, 1] = 1.0 - found.share[k]
-        if found.holds is not None:
+        n, closed = self.system.n_contacts, self.closed
+        values = np.full((n + 1, 3), np.inf)
+        apart = (self.kinds == CONTACT) & ~closed
+        values[:n, 0][apart] = self.system.gap(q, t, self.p)[apart]
+        if found.holds is None:
+            values[:n, 0][closed] = found.forces[closed, 0]
+            sticks = closed & self.spatial & ~self.slides
+            values[:n, 1][sticks] = 1.0 - found.share[sticks]
+        else:
             values[n, 0] = found.holds
+        if self.system.has_features:
+            values[:n, 2][closed] = self.system.counts(q, self.p)[closed]
         return values
 
     def _tolerances(self, found: Forces) -> Array:
         n = self.system.n_contacts
         scale = max(self.load, float(np.abs(found.forces).max(initial=0.0)))
-        tol = np.full((n + 1, 2), 1e-9)
+        tol = np.full((n + 1, 3), 1e-9)
         tol[:n, 0] = np.where(self.closed, 1e-9 * scale, LOWEST * self.gap_tol)
+        tol[:, 2] = 0.0
         return tol
 
     def _first_event(self, dense: Any, t_A: float, t_E: float, armed: np.ndarray, tol: Array) -> Any:
@@ -308,7 +313,7 @@ class SpaceMotion(SpaceColliding):
         def values(t: float) -> Array:
             y = dense(t)
             q, u = y[: self.f], y[self.f : 2 * self.f]
-            return self._indicators(self.forces(t, q, u, judge=True), self.system.gap(q, t, self.p))
+            return self._indicators(self.forces(t, q, u, judge=True), q, t)
 
         times = np.linspace(t_A, t_E, SAMPLES + 1)
         before = values(times[0])
@@ -323,7 +328,7 @@ class SpaceMotion(SpaceColliding):
 
                 begun = before[k, part] - level[k, part]
                 time = a if not begun > 0.0 else float(brentq(left, a, b, xtol=1e-15, rtol=1e-14))
-                kind = "slips" if part == 1 else self._kind(int(k))
+                kind = ("", "slips", "moves on")[part] or self._kind(int(k))
                 found.append((time, kind, int(k)))
             if found:
                 return min(found)
@@ -338,8 +343,9 @@ class SpaceMotion(SpaceColliding):
         return "opens" if self.closed[k] else "closes"
 
     def _begin(self) -> None:
+        self.p = self.system.held(self.q, self.p, self.closed, self.gap_tol)
         gap = self.system.gap(self.q, self.t, self.p)
-        near = np.array([k for k in self.contacts if gap[k] <= self.gap_tol], dtype=int)
+        near = np.flatnonzero((self.kinds == CONTACT) & (gap <= self.gap_tol) & self.system.holding(self.p))
         self._onto(near)
         gamma, size = self._velocities()
         if any(gamma[k, 0] < -ROUND_OFF * size[k, 0] for k in near):
@@ -352,7 +358,8 @@ class SpaceMotion(SpaceColliding):
     def _act(self, event: tuple[str, int]) -> None:
         """Find the mode that follows an event."""
         kind, k = event
-        if kind == "closes":
+        struck = kind == "closes" and not (self.system.has_features and self._joined())
+        if struck:
             self._strike()
         elif kind == "opens":
             self.closed[k] = self.slides[k] = False
@@ -361,10 +368,12 @@ class SpaceMotion(SpaceColliding):
             forces = self.forces(self.t, self.q, self.u).forces
             self._start_slip(k, -self._normal(k, forces[k, 0], forces[k, 1], forces[k + 1, 1]))
             self.happened.append((self.t, SLIPS, k))
+        elif kind == "moves on":
+            self._next_feature(k)
         stopped: frozenset[int] = frozenset()
         if kind == "stops":
             speed = self._speeds(self._velocities()[0])
             slow = self.slides & (speed <= TOGETHER * STOPPED * self.fastest)
             stopped = frozenset({k, *map(int, np.flatnonzero(slow))})
             self.slides[list(stopped)] = False
-        self._settle(k if kind == "slips" else -1, stopped, kind == "closes", kind == "give way")
+        self._settle(k if kind == "slips" else -1, stopped, struck, kind == "give way")

@@ -125,7 +125,8 @@ class SpaceKept:
 
     Attributes: stand, of the integrator; phase, with armed indicators of that moment and without its integrator;
     closed and slides, (n,) bool; fastest, largest speed of each slip under way [m/s]; load, largest force so far [N];
-    book; happened, how many events there were; blows, the last collisions; recent, times of the last events [s].
+    book; happened, how many events there were; blows, the last collisions; recent, times of the last events [s];
+    p, parameters with the features that contacts have.
     """
 
     stand: Mapping[str, Any]
@@ -138,6 +139,7 @@ class SpaceKept:
     happened: int
     blows: tuple[Blow, ...]
     recent: tuple[float, ...]
+    p: Array
 
     def arrays(self) -> dict[str, np.ndarray]:
         """All of it as arrays, for a checkpoint."""
@@ -154,6 +156,7 @@ class SpaceKept:
             "book": self.book.array(),
             "blows": blows_array(self.blows),
             "recent": np.array(self.recent),
+            "p": self.p,
         }
 
     @classmethod
@@ -172,4 +175,5 @@ class SpaceKept:
             len(found["happened"]),
             blows_of(found["blows"]),
             tuple(found["recent"].tolist()),
+            found["p"],
         )

@@ -17,6 +17,8 @@ from stickslip.mechanisms.system import CONSTRAINT, CONTACT
 from stickslip.trajectory import ACCUMULATES, CLOSES, OPENS, STRIKES
 
 LOWEST = 1e-3  # of gap_tol: lower hops are none
+LEAVING = 1e-15  # how far inside contacts count that leave their features together with others [m]
+ON_FEATURE = 1e-7  # of the velocities: a contact that goes on with another feature neither closes nor opens
 
 
 class SpaceColliding(SpaceSettling):
@@ -25,14 +27,14 @@ class SpaceColliding(SpaceSettling):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.blows: deque[Blow] = deque(maxlen=MEMORY)
+        self.fresh = np.zeros(self.system.n_contacts, bool)  # contacts that have just come into play
         self.recent: deque[float] = deque()  # times of the last events [s]
 
-    def _strike(self) -> None:
-        """The impact law, and which contacts stay closed after it."""
+    def _strike(self, left: np.ndarray | None = None) -> None:
+        """The impact law, and which contacts stay closed after it; `left` are contacts that leave their features."""
         system, before, was = self.system, self.u, self.closed.copy()
-        index = np.array(
-            [k for k in self.contacts if system.gap(self.q, self.t, self.p)[k] <= 10.0 * self.gap_tol], dtype=int
-        )
+        self.p = system.held(self.q, self.p, self.closed, 10.0 * self.gap_tol, left)
+        index = np.flatnonzero(self._near())
         self._onto(index)
         _, size = self._velocities()
         try:
@@ -57,6 +59,42 @@ class SpaceColliding(SpaceSettling):
         self.closed[:] = resting
         self.happened += [(self.t, CLOSES, int(k)) for k in np.flatnonzero(resting & ~was)]
         self.happened += [(self.t, OPENS, int(k)) for k in np.flatnonzero(was & ~resting)]
+
+    def _next_feature(self, k: int) -> None:
+        """Let contact k go on with the features next to the one that it has left, or open."""
+        slid, fastest = bool(self.slides[k]), self.fastest[k]
+        left = self.closed & (self.system.counts(self.q, self.p) < LEAVING)
+        left[k] = True
+        self.closed[left] = self.slides[left] = False
+        if not self._joined(left):
+            self._strike(left)
+            return
+        new = self.closed & ~self.slides & self.fresh
+        self.slides[new], self.fastest[new] = slid, fastest
+        if not (self.closed & self.fresh).any():
+            self.happened.append((self.t, OPENS, k))
+
+    def _near(self) -> np.ndarray:
+        """Contacts, (n,) bool, whose gaps count as closed in an impact."""
+        near = self.system.gap(self.q, self.t, self.p) <= 10.0 * self.gap_tol
+        return np.asarray((self.kinds == CONTACT) & near & self.system.holding(self.p))
+
+    def _joined(self, left: np.ndarray | None = None) -> bool:
+        """Close contacts whose features have come into play without an approach; False where one does approach."""
+        closed = self.closed.copy()
+        self.p = self.system.held(self.q, self.p, self.closed, 10.0 * self.gap_tol, left)
+        gamma, size = self._velocities()
+        new = np.flatnonzero(self._near() & ~self.closed)
+        level = ON_FEATURE * np.maximum(size.max(axis=1), np.roll(size.max(axis=1), -1))[new]  # of all its directions
+        if np.any(gamma[new, 0] < -level):
+            return False
+        self.closed[new] = gamma[new, 0] <= level
+        self.fresh = self.closed & ~closed
+        mu, speed = self.system.laws_at(self.q, self.t, self.p)[0], self._speeds(gamma)
+        for i in np.flatnonzero(self.fresh & self.spatial & (mu > 0.0)):
+            self.slides[i] = speed[i] > ON_FEATURE * max(size[i, 1], size[i + 1, 1])
+            self.fastest[i] = speed[i]
+        return True
 
     def _accumulated(self, index: np.ndarray, resting: np.ndarray, gamma: Array) -> None:
         """Let contacts of `index` rest whose impacts to come are too many to be told from rest.

@@ -75,6 +75,7 @@ class SpaceSettling(SpacePresent):
             elif self.spatial[k] and mu[k] > 0.0 and not self.slides[k] and (was[k] or k in stopped):
                 self.happened.append((self.t, STICKS, k))
         self.load = max(self.load, float(answer.forces[:, 0].max(initial=0.0)))
+        self.p = self.system.released(self.p, self.closed)
 
     def _a_little_later(self) -> tuple[Answer, Array, float]:
         """The acceleration problem where the contacts that give way have begun to move, du of the mode, and a level."""
