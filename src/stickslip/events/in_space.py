@@ -192,7 +192,9 @@ class SpaceMotion(SpaceColliding):
                 tuple(self.blows), tuple(self.recent), self.p,
             )  # fmt: skip
             found = self.forces(solver.t, solver.y[: self.f], solver.y[self.f : 2 * self.f])
-            solver.max_step = self._time_to_stop(found)
+            y = solver.y
+            seen = self.system.longest_step(y[: self.f], y[self.f : 2 * self.f], found.du)
+            solver.max_step = min(self._time_to_stop(found), max(seen, 1e-9 * self.span))
             message = solver.step()
             if solver.status == "failed":
                 raise MotionError(solver.t, f"the integrator found no step: {message}")

@@ -489,6 +489,10 @@ class System:
         """How far inside the held features are the place of contact, (n,): below 0 the contact has moved off them."""
         return np.ones(self.n_contacts)
 
+    def longest_step(self, q: Array, u: Array, du: Array) -> float:
+        """Longest step of an integrator [s] whose samples show every contact that closes on the way."""
+        return math.inf
+
     def held(self, q: Array, p: Array, closed: np.ndarray, tol: float, left: np.ndarray | None = None) -> Array:
         """Parameters with the features of closed contacts (n,) held, and those of gaps up to `tol` [m].
 

@@ -51,9 +51,13 @@ class Touch(NamedTuple):
 
 def cross(a: Array, b: Array) -> Array:
     """a x b of two vectors, or of the last axes of arrays; quicker than NumPy's."""
-    x, y, z = a[..., 0], a[..., 1], a[..., 2]
-    u, v, w = b[..., 0], b[..., 1], b[..., 2]
-    return np.stack([y * w - z * v, z * u - x * w, x * v - y * u], axis=-1)
+    if a.ndim == 1 and b.ndim == 1:
+        x, y, z = a.tolist()
+        u, v, w = b.tolist()
+        return np.array([y * w - z * v, z * u - x * w, x * v - y * u])
+    p, q, r = a[..., 0], a[..., 1], a[..., 2]
+    f, g, h = b[..., 0], b[..., 1], b[..., 2]
+    return np.stack([q * h - r * g, r * f - p * h, p * g - q * f], axis=-1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,6 +48,15 @@ class OnPlane:
     def places(self) -> int:
         return len(self.core.corners)
 
+    @property
+    def reaches(self) -> tuple[float, float]:
+        """Radii of balls about the bodies' centres of mass that hold the pieces; 0 of a half-space [m]."""
+        return 0.0, self.core.reach
+
+    def apart(self, poses: dict[int, Pose]) -> float:
+        """How far the pieces are apart at least [m]; negative where they may touch."""
+        return float(self.n @ poses[self.bodies[1]].x) - self.level - self.core.reach
+
     def look(self, poses: tuple[Pose, Pose]) -> tuple[Array, Array]:
         """Gaps (c,) of all features [m], and how far inside they count."""
         B = poses[1]
@@ -99,6 +108,16 @@ class Pair:
         if len(A.corners) == 2 and len(B.corners) == 2:
             return 3
         return min(MOST_PLACES, max(2, A.widest_face) + max(2, B.widest_face) + 2)
+
+    @property
+    def reaches(self) -> tuple[float, float]:
+        """Radii of balls about the bodies' centres of mass that hold the pieces [m]."""
+        return self.first.reach, self.second.reach
+
+    def apart(self, poses: dict[int, Pose]) -> float:
+        """How far the pieces are apart at least [m]; negative where they may touch."""
+        between = poses[self.bodies[1]].x - poses[self.bodies[0]].x
+        return float(np.linalg.norm(between)) - sum(self.reaches)
 
     def look(self, poses: tuple[Pose, Pose]) -> tuple[Array, Array]:
         """Gaps (c,) of all features [m], and how far inside they count."""

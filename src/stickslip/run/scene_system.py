@@ -24,6 +24,7 @@ from stickslip.scenes.shapes import rotation_matrix
 
 NEAR = 1e-3  # of the bodies' size: gaps of places whose directions are worked out
 SAME = 1e-8  # of the bodies' size: places that are one
+STRIDE = 0.4  # of the smaller body's size: what bodies move in a step, beside the way up to where they may meet
 TURNED = 0.2  # sine of the angle between a normal and the axis that gives the tangents their direction, at least
 NONE = -1.0  # no feature is held
 
@@ -50,11 +51,12 @@ class SceneSystem(System):
             if body.kind != "moving"
         }
         self.places = [Place(i, k) for i, pair in enumerate(self.pairs) for k in range(pair.places)]
-        self.size = max((_size(pair) for pair in self.pairs), default=1.0)
+        self.size = max((sum(pair.reaches) for pair in self.pairs), default=1.0)
         own = [f"{pair.names[1]} and {pair.names[0]}" for pair in self.pairs]
         labels = [f"{own[place.pair]}, pair {place.pair + 1}, place {place.number + 1}" for place in self.places]
         names = [name for label in labels for name in (label, f"{label}: tangent 2")]
         self._last: Any = None
+        self._laws = self._all_laws()
         super().__init__(
             name=inner.name, coordinate_names=inner.coordinate_names, velocity_names=inner.velocity_names,
             contact_names=(*names, *inner.contact_names),
@@ -79,15 +81,16 @@ class SceneSystem(System):
         return np.concatenate([own, self.inner.gap_sizes(q, t)])
 
     def laws(self, p: Array | None = None) -> tuple[Array, Array, Array, Array]:
-        own = np.array([
-            (law.mu, law.eps_N, law.eps_T, 0.0) for law in (self.pairs[place.pair].law for place in self.places)
-        ]).reshape(-1, 4)  # fmt: skip
-        rows = np.repeat(own, 2, axis=0)
+        return self._laws
+
+    def _all_laws(self) -> tuple[Array, Array, Array, Array]:
+        found = [self.pairs[place.pair].law for place in self.places]
+        rows = np.repeat(np.array([(law.mu, law.eps_N, law.eps_T, 0.0) for law in found]).reshape(-1, 4), 2, axis=0)
         rows[1::2, 1] = 0.0  # a second tangent has no normal
-        first, second, third, fourth = (
+        mu, eps_N, eps_T, threshold = (
             np.concatenate([column, more]) for column, more in zip(rows.T, self.inner.laws(), strict=True)
         )
-        return first, second, third, fourth
+        return mu, eps_N, eps_T, threshold
 
     # -- places and features -----------------------------------------------------------------------------------
 
@@ -143,6 +146,23 @@ class SceneSystem(System):
         found = np.ones(self.n_contacts)
         found[0 : 2 * len(self.places) : 2] = self._shown(q, p)[2]
         return found
+
+    def longest_step(self, q: Array, u: Array, du: Array) -> float:
+        """See `System.longest_step`: up to where pairs may meet, or what moves them by a share of their sizes."""
+        poses, longest = self.poses(q, u), np.inf
+        for pair in self.pairs:
+            speed = pull = 0.0
+            for number, reach in zip(pair.bodies, pair.reaches, strict=True):
+                pose = poses[number]
+                speed += float(np.linalg.norm(pose.v)) + float(np.linalg.norm(pose.w)) * reach
+                if number in self.moving:
+                    at = 7 * self.moving[number]
+                    pull += float(np.linalg.norm(du[at : at + 3]))
+            way = max(STRIDE * min(reach for reach in pair.reaches if reach > 0.0), pair.apart(poses))
+            # speed dt + pull dt^2 / 2 = way
+            root = np.sqrt(speed * speed + 2.0 * pull * way)
+            longest = min(longest, 2.0 * way / max(speed + float(root), 1e-300))
+        return longest
 
     def _frame(self, index: int, feature: int, axis: int, poses: dict[int, Pose]) -> Any:
         """Touch of a feature with its two tangents and their rates."""
@@ -260,7 +280,3 @@ class SceneSystem(System):
 def _one(frame: Any, other: Any, size: float) -> bool:
     apart = frame[0].p - other[0].p
     return bool(apart @ apart <= size * size and frame[0].n @ other[0].n > 1.0 - 1e-6)
-
-
-def _size(pair: Pair | OnPlane) -> float:
-    return pair.core.reach if isinstance(pair, OnPlane) else pair.first.reach + pair.second.reach
