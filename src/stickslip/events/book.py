@@ -22,6 +22,11 @@ class MotionError(ArithmeticError):
         super().__init__(message)
         self.t = t
 
+    @property
+    def told(self) -> str:
+        """The whole sentence."""
+        return f"no way on at t = {self.t:.9g} s: {self}"
+
 
 WINDOW = 1e-3  # share of the run in which events are counted
 NO_PROGRESS = 60  # mode changes at one instant that end a run

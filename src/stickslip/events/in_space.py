@@ -360,6 +360,7 @@ class SpaceMotion(SpaceColliding):
     def _act(self, event: tuple[str, int]) -> None:
         """Find the mode that follows an event."""
         kind, k = event
+        forced: tuple[int, Array] | None = None
         struck = kind == "closes" and not (self.system.has_features and self._joined())
         if struck:
             self._strike()
@@ -368,7 +369,7 @@ class SpaceMotion(SpaceColliding):
             self.happened.append((self.t, OPENS, k))
         elif kind == "slips":
             forces = self.forces(self.t, self.q, self.u).forces
-            self._start_slip(k, -self._normal(k, forces[k, 0], forces[k, 1], forces[k + 1, 1]))
+            forced = k, -self._normal(k, forces[k, 0], forces[k, 1], forces[k + 1, 1])
             self.happened.append((self.t, SLIPS, k))
         elif kind == "moves on":
             self._next_feature(k)
@@ -378,4 +379,4 @@ class SpaceMotion(SpaceColliding):
             slow = self.slides & (speed <= TOGETHER * STOPPED * self.fastest)
             stopped = frozenset({k, *map(int, np.flatnonzero(slow))})
             self.slides[list(stopped)] = False
-        self._settle(k if kind == "slips" else -1, stopped, struck, kind == "give way")
+        self._settle(forced, stopped, struck, kind == "give way")

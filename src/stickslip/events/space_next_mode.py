@@ -37,11 +37,16 @@ class SpaceSettling(SpacePresent):
             self.q = onto_contacts(self.system, self.t, self.q, self.p, index, no_tangent)
 
     def _settle(
-        self, forced: int = -1, stopped: frozenset[int] = frozenset(), fresh: bool = False, later: bool = False
+        self,
+        forced: tuple[int, Array] | None = None,
+        stopped: frozenset[int] = frozenset(),
+        fresh: bool = False,
+        later: bool = False,
     ) -> None:
         """Let closed contacts open, stick or slide by the problem on acceleration level; project onto the mode.
 
-        forced : contact whose slip begins at its friction bound, which this problem could not tell.  stopped : contacts
+        forced : contact whose slip begins at its friction bound, which this problem could not tell, and the direction
+        (2,) of its slip; it begins behind the projection, whose shifts would be larger.  stopped : contacts
         whose slip has just ended.  fresh : velocities have jumped, so that contacts may slide which did not.  later :
         contacts that share a load give way.
         """
@@ -52,16 +57,20 @@ class SpaceSettling(SpacePresent):
         for k in map(int, np.flatnonzero(self.closed)):
             moves = self.spatial[k] and mu[k] > 0.0 and k not in stopped and (fresh or was[k])
             zero = ROUND_OFF * max(math.hypot(*size[[k, k + 1], 1]), self.pace) if moves else np.inf
-            self.slides[k] = k == forced or (moves and speed[k] > zero)
+            self.slides[k] = moves and speed[k] > zero
         self.pace = 0.0
         self._project()
+        first = -1
+        if forced is not None:
+            first = forced[0]
+            self._start_slip(*forced)
         answer, moves_from = self.accelerations(self.t, self.q, self.u), MOVES
         if later:
             answer, held, moves_from = self._a_little_later()
         else:
             held = self.forces(self.t, self.q, self.u).du
-        self._measure(answer, forced)
-        stays, along = self._moving(answer, forced, moves_from)
+        self._measure(answer, first)
+        stays, along = self._moving(answer, first, moves_from)
         if along:
             self._start_slips(along, answer.du - held)
         for k in map(int, np.flatnonzero(self.closed)):
