@@ -172,3 +172,15 @@ def test_what_the_judge_does_not_know_is_told_in_one_line():
     with pytest.raises(ValueError, match="knows balls, capsules, boxes and hulls.*got a Cylinder") as told:
         judged(scene)
     assert "\n" not in str(told.value)
+
+
+def test_box_on_a_ball_joint_strikes_with_its_edge():
+    """Two corners strike at once, and the joint holds: friction jams it, as in the steps of a scene."""
+    scene = ss.Scene(dim=3)
+    scene.add_static(ss.HalfSpace((0, 0, 1)), friction=0.4)
+    turn = (math.cos(math.pi / 8), 0.0, math.sin(math.pi / 8), 0.0)
+    box = scene.add_body(ss.Box((0.2, 0.2, 0.4)), mass=1.0, position=(0.3, 0, 0.22), orientation=turn, friction=0.4)
+    scene.add_spherical(None, box, (0.1, 0, 0.42))
+    run = by_events(scene, 0.15)
+    assert len(times(run, "impact")) == 2 and np.abs(run.u[-1]).max() < 1e-10
+    assert np.abs(scene.simulate(dt=1e-4, t_end=0.15, every=500).q - run.q).max() < 1e-8
