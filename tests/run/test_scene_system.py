@@ -169,7 +169,7 @@ def test_what_the_judge_does_not_know_is_told_in_one_line():
     scene = ss.Scene(dim=3)
     scene.add_static(ss.HalfSpace((0, 0, 1)))
     scene.add_body(ss.Cylinder(0.1, 0.2), mass=1.0, position=(0, 0, 1))
-    with pytest.raises(ValueError, match="knows balls, capsules, boxes and hulls.*got a Cylinder") as told:
+    with pytest.raises(ValueError, match=r"knows balls, capsules, boxes and hulls.*got a Cylinder") as told:
         judged(scene)
     assert "\n" not in str(told.value)
 

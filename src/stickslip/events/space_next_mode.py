@@ -21,6 +21,7 @@ from stickslip.mechanisms.inertia import Inertia
 from stickslip.trajectory import OPENS, SLIPS, STICKS
 
 ONSET = 1e-9  # of the speeds in a slip: its speed where it begins
+AFTER_IMPACT = 1e-9  # of the velocities in an impact: slip below is the rounding and the residual of its solution
 MOVES = 1e-9  # of the accelerations: contacts that move
 _MOVES_LATER = 1e-7  # of the accelerations: contacts that move a little later
 _LATER = tuple(10.0**k for k in range(-9, -2))  # of the run: how much later
@@ -56,7 +57,7 @@ class SpaceSettling(SpacePresent):
         speed, was = self._speeds(gamma), self.slides.copy()
         for k in map(int, np.flatnonzero(self.closed)):
             moves = self.spatial[k] and mu[k] > 0.0 and k not in stopped and (fresh or was[k])
-            zero = ROUND_OFF * max(math.hypot(*size[[k, k + 1], 1]), self.pace) if moves else np.inf
+            zero = max(ROUND_OFF * math.hypot(*size[[k, k + 1], 1]), AFTER_IMPACT * self.pace) if moves else np.inf
             self.slides[k] = moves and speed[k] > zero
         self.pace = 0.0
         self._project()

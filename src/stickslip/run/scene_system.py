@@ -258,7 +258,7 @@ class SceneSystem(System):
             taken = [self._frame(i, int(p[i] // 3.0), int(p[i] % 3.0), poses) for i in own if p[i] >= 0.0]
             kept = {int(p[i] // 3.0) for i in own if p[i] >= 0.0} | {int(gone[i]) for i in own}
             free = [i for i in own if p[i] < 0.0]
-            for c in sorted(np.flatnonzero((g <= tol) & (inside >= 0.0)).tolist(), key=lambda c: (g[c], c)):  # noqa: B023
+            for c in sorted(np.flatnonzero((g <= tol) & (inside >= 0.0)).tolist(), key=lambda c: (g[c], c)):
                 if c in kept:
                     continue
                 frame = self._frame(own[0], c, -1, poses)
