@@ -14,7 +14,7 @@ from typing import Any
 SERVICES = {
     "simulate a mechanism": "stickslip.run.simulate:simulate",
     "simulate a scene": "stickslip.run.scene_simulate:simulate_scene",
-    "take a scene as a mechanism": "stickslip.run.scene_as_mechanism:as_mechanism",
+    "take a scene as a mechanism": "stickslip.run.scene_as_mechanism:judged",
     "see a mechanism as a scene": "stickslip.run.scene_as_mechanism:seen_as_scene",
     "prepare a mechanism": "stickslip.run.simulate:prepare_steps",
     "prepare a scene": "stickslip.run.scene_simulate:prepare_run",

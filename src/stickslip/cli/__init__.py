@@ -146,7 +146,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(error, f"the system refuses to read or write: {error.strerror}{place}", _COMPUTATION_FAILED)
     except Exception as error:
         hint = "" if debugging() else " (STICKSLIP_DEBUG=1 shows where)"
-        return _complain(error, f"{type(error).__name__}: {error}{hint}", _COMPUTATION_FAILED)
+        words = getattr(error, "told", None) or f"{type(error).__name__}: {error}{hint}"  # told: for whoever runs it
+        return _complain(error, words, _COMPUTATION_FAILED)
     # Typer returns the code of a typer.Exit, 130 after Ctrl-C among them, and whatever a command function returned.
     if result == _INTERRUPTED:
         print("stickslip: interrupted", file=sys.stderr)

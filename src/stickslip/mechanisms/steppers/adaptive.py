@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -114,6 +114,10 @@ class Failed(ArithmeticError):
         self.code = code
 
 
+_Seen = tuple[tuple[Array, Array, Array], Array, Inertia]
+"""Directions (W_N, W_T, w_hat), drifts zeta and inertia at a state."""
+
+
 @dataclass(eq=False)
 class AdaptiveEngine(MechanismEngine):
     """Marches the records of a run in steps of its own; the runs of a step are done by another engine."""
@@ -133,6 +137,7 @@ class AdaptiveEngine(MechanismEngine):
     counts: dict[str, int] = field(
         default_factory=lambda: {"smooth_steps": 0, "switching_steps": 0, "rejected_steps": 0, "force_evaluations": 0}
     )
+    _start: tuple[Any, _Seen] | None = field(default=None, repr=False)  # what was seen where a step begins
 
     chooses_steps: ClassVar[bool] = True
 
@@ -403,13 +408,24 @@ class AdaptiveEngine(MechanismEngine):
         held_by_friction = closed | (kinds == FRICTION)
         if system.directions_constant or not held_by_friction.any():
             return np.zeros((len(closed), 2), bool)
-        _, W_T, w_hat = system.geometry(memory.q, t, memory.p)
-        zeta_T = system.drift(memory.q, memory.u, t, memory.p)[:, 1]
+        (_, W_T, w_hat), zeta, _ = self._look(memory.q, memory.u, t, memory.p, starts=True)
+        zeta_T = zeta[:, 1]
         slides = np.abs(W_T @ memory.u + w_hat[:, 1]) - h * np.abs(zeta_T) > 0.0
         for k in system.spatial:  # both tangents together
             gamma = W_T[k : k + 2] @ memory.u + w_hat[k : k + 2, 1]
             slides[k : k + 2] = np.linalg.norm(gamma) > h * np.linalg.norm(zeta_T[k : k + 2])
         return np.column_stack([closed, with_tangents(kinds, held_by_friction) & ~slides])
+
+    def _look(self, q: Array, u: Array, t: float, p: Array, starts: bool = False) -> _Seen:
+        """Directions, drifts and inertia at a state; those of a start are kept: all runs of a step begin there."""
+        key = (q.tobytes(), u.tobytes(), t, p.tobytes())
+        if self._start is not None and self._start[0] == key:
+            return self._start[1]
+        directions = self.system.geometry(q, t, p)
+        found = directions, self.system.drift(q, u, t, p), Inertia.at(self.system, q, t, p, None, directions)
+        if starts:
+            self._start = key, found
+        return found
 
     def _half_a_turn(self, q: Array, u: Array, t: float, p: Array, h: float, turning: np.ndarray) -> Array | float:
         """Part of u at (t, q) within a run in substeps h beyond velocities at which `turning` contacts have gamma = 0.
@@ -421,10 +437,10 @@ class AdaptiveEngine(MechanismEngine):
         """
         if not turning.any():
             return 0.0
-        W_N, W_T, _ = self.system.geometry(q, t, p)
+        (W_N, W_T, _), zeta, inertia = self._look(q, u, t, p)
         rows = np.stack([W_N, W_T], axis=1)[turning]
-        V = Inertia.at(self.system, q, t, p).solve(rows.T)
-        gamma = 0.5 * h * self.system.drift(q, u, t, p)[turning]
+        V = inertia.solve(rows.T)
+        gamma = 0.5 * h * zeta[turning]
         return np.asarray(V @ np.linalg.lstsq(rows @ V, gamma, rcond=1e-10)[0])
 
     def _power(self, mode: np.ndarray) -> int:
