@@ -53,7 +53,9 @@ def fit():
 
 def notes():
     def keep(path):
-        Notes(path, "task").vector("search 0", lambda: (np.full(400, 0.1), 1.0))
+        with contextlib.closing(Notes.opened(path, lambda: ("task",))) as kept:
+            kept.known.clear()
+            kept.vector("search 0", lambda: (np.full(400, 0.1), 1.0))
 
     return keep
 

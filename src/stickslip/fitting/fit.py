@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -96,10 +97,10 @@ def fit(
         raise ValueError(f"level must lie between 0 and 1, got {share:g}.")
     problem, subject = prepared(model, data, free, noise=noise, starts=starts, law=law, units=units, options=options)
     names = problem.names
-    kept = Notes.opened(notes, partial(_task, problem, subject, noise is None, seed, count))
     own = subject.own_values(names)
     _check_units(problem, _points(problem, own, min(count, _LOOKED_AT), seed))
-    with reported(progress, f"fitting {subject.name}") as report:
+    task = partial(_task, problem, subject, noise is None, seed, count)
+    with closing(Notes.opened(notes, task)) as kept, reported(progress, f"fitting {subject.name}") as report:
         z, chi2 = _best(problem, own, count, seed, noise is None, kept, report)
         wanted = _Wanted(noise is None, share, profile, draws, seed)
         return _result(problem, z, chi2, subject, kept, report, wanted)
