@@ -547,6 +547,9 @@ def test_a_new_process_counts_as_much_as_the_last_one_of_its_system(workers):
     process.was_asked = False
     process.tell(process)
     assert workers._need("a") == 90_000_000 and workers._need("b") == workers_module.USUAL
+    process.was_asked, process.most = True, 0  # its first answer takes little, and does not let more of them in
+    process.tell(process)
+    assert workers._need("a") == 81_000_000
     workers.close()
 
 

@@ -25,10 +25,15 @@ MOST_ALIKE = 2
 """Of these, processes of one system: many requests for it leave room for others."""
 MOST_GROWTH = 100_000_000
 """Bytes by which a process may grow after its start and stay; a system with all its steppers takes 25 to 55 million."""
-USUAL = 40_000_000
+USUAL = 33_000_000
 """Bytes by which a process grows at least: its share of the modules that it writes to, and the code of one system."""
 MOST_TOGETHER = MOST * USUAL
-"""Bytes by which all processes together may grow: six mechanisms, or four of the first scenes."""
+"""Bytes by which all processes together may grow: six small mechanisms, or five others, or three scenes of the first.
+
+It is little more than small systems need, so that memory differs little between what is asked for.
+"""
+FORGETS = 0.9
+"""Share of what a system has needed that counts after its next answer: compiling it counts for a while."""
 MOST_VANISHED = MOST + 1
 """Processes that may turn out to have ended before one request is told so: all of them, and the one that forks them."""
 SURE = MOST_ALIKE + 1
@@ -61,7 +66,7 @@ class Workers:
         self._idle: list[Process] = []  # the one that was idle longest first
         self._busy: list[Process] = []
         self._first: dict[Process, float] = {}  # when each gave its first answer
-        self._needed: dict[str, int] = {}  # bytes by which processes of each system have grown at most
+        self._needed: dict[str, int] = {}  # bytes by which processes of each system have grown at most, of late
         self._compiling: list[Process] = []  # of the busy ones, those that nobody waits for
         self._closed = False
         self._changed = threading.Condition(threading.RLock())
@@ -186,7 +191,7 @@ class Workers:
         )
 
     def _need(self, kind: str) -> int:
-        """Bytes that a process of a system is taken to need: as many as the last one that was asked for something."""
+        """Bytes that a process of a system is taken to need: as many as those before it."""
         return max(USUAL, self._needed.get(kind, 0))
 
     def _make_room(self) -> None:
@@ -198,7 +203,7 @@ class Workers:
         """End a process that is ready for more, and idle, but has grown by too much; or another one in its favour."""
         with self._changed:
             if process.was_asked:  # a new one has needed nothing yet
-                self._needed[process.kind] = process.most
+                self._needed[process.kind] = max(process.most, int(FORGETS * self._needed.get(process.kind, 0)))
             if process.growth > MOST_GROWTH and process in self._idle:
                 self._let_go(process)
             self._make_room()
