@@ -9,10 +9,11 @@ for, nor on the number of clients.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +33,8 @@ MOST_TOGETHER = MOST * USUAL
 
 It is little more than small systems need, so that memory differs little between what is asked for.
 """
+EXPORTING = 50_000_000
+"""Bytes that a process needs besides while it makes a page of a run: LLVM, which writes code for browsers."""
 FORGETS = 0.9
 """Share of what a system has needed that counts after its next answer: compiling it counts for a while."""
 MOST_VANISHED = MOST + 1
@@ -68,6 +71,7 @@ class Workers:
         self._first: dict[Process, float] = {}  # when each gave its first answer
         self._needed: dict[str, int] = {}  # bytes by which processes of each system have grown at most, of late
         self._compiling: list[Process] = []  # of the busy ones, those that nobody waits for
+        self._exporting: list[Process] = []  # of the busy ones, those that make a page of a run
         self._closed = False
         self._changed = threading.Condition(threading.RLock())
 
@@ -95,7 +99,8 @@ class Workers:
     def _answer_once(self, path: str, request: Any, gone: Callable[[], bool]) -> bytes:
         process = self._take(self._service.required(request), gone)
         try:
-            answer = process.answer(path, request, gone)
+            with self._exports(process) if path == "/api/export" else contextlib.nullcontext():
+                answer = process.answer(path, request, gone)
         except Abandoned:
             threading.Thread(target=self._let_compile, args=(process,), daemon=True).start()
             raise
@@ -104,6 +109,18 @@ class Workers:
             raise
         self._give_back(process)
         return answer
+
+    @contextlib.contextmanager
+    def _exports(self, process: Process) -> Iterator[None]:
+        """A process makes a page of a run in this block: idle ones make room for what that takes."""
+        with self._changed:
+            self._exporting.append(process)
+            self._make_room()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._exporting.remove(process)
 
     def close(self) -> None:
         """End all processes."""
@@ -185,7 +202,7 @@ class Workers:
     def _crowded(self, *more: str) -> bool:
         """Whether there are, with some more, too many processes, or too little memory for them."""
         every = [*self._idle, *self._busy]
-        grown = sum(self._need(process.kind) for process in every)
+        grown = sum(self._need(process.kind) for process in every) + EXPORTING * len(self._exporting)
         return len(every) + len(more) > MOST or (
             len(every) + len(more) > SURE and grown + sum(map(self._need, more)) > MOST_TOGETHER
         )
