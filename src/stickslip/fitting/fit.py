@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -96,10 +97,10 @@ def fit(
     pieces = None if shooting is None else whole_number(shooting, "shooting", 1)
     problem, subject = prepared(model, data, free, noise=noise, starts=starts, law=law, units=units, options=options)
     words = (noise is None, seed, count) if pieces is None else (noise is None, seed, count, pieces)
-    kept = Notes.opened(notes, partial(_task, problem, subject, words))
     own = subject.own_values(problem.names)
     _check_units(problem, points_of(problem, own, min(count, _LOOKED_AT), seed))
-    with reported(progress, f"fitting {subject.name}") as report:
+    opened = Notes.opened(notes, partial(_task, problem, subject, words))
+    with closing(opened) as kept, reported(progress, f"fitting {subject.name}") as report:
         task = Search(own, count, seed, noise is None, kept, report)
         problem, z, chi2, remarks = task.found(problem, subject, pieces)
         wanted = _Wanted(noise is None, share, profile, draws, seed, remarks)
