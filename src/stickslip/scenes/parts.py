@@ -74,16 +74,23 @@ class Touching(NamedTuple):
 
 
 class Patch(NamedTuple):
-    """Points of one pair of geometries in a step: contacts[first:first + count].
+    """Points of one pair of geometries in a step: contacts[first:first + points].
 
     holder, other : poses of the body that the points are told about, and of the other one.
     """
 
     contacts: Contacts
     first: int
-    count: int
+    points: int
     holder: np.ndarray
     other: np.ndarray
+
+
+class Counted(NamedTuple):
+    """Active contacts of a step, and the counters that tell their number and those of candidates and pairs."""
+
+    active: Active
+    counts: np.ndarray
 
 
 class Problems(NamedTuple):

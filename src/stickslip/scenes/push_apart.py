@@ -34,7 +34,7 @@ from stickslip.scenes.layout import (
     Pairs,
     Room,
 )
-from stickslip.scenes.parts import ACTIVE, CANDIDATES, COUNTS, Problems, Search, Solids, Touching
+from stickslip.scenes.parts import ACTIVE, CANDIDATES, COUNTS, Counted, Search, Solids, Touching
 from stickslip.scenes.rotation import advance, compose, times
 
 SWEEPS = 12
@@ -272,15 +272,15 @@ def spread(bodies: Bodies, geoms: Geoms, candidates: np.ndarray, chosen: np.ndar
 
 @kernel(apart=True)
 def ask_all(
-    solids: Solids, search: Search, chosen: np.ndarray, touching: Touching, problems: Problems, options: Options,
+    solids: Solids, search: Search, chosen: np.ndarray, touching: Touching, counted: Counted, options: Options,
     margin: float, points: Points,
 ) -> tuple[int, bool]:  # fmt: skip
     """Write what points ask for: of chosen pairs by geometry, of other active contacts along the tangent of the motion.
 
     Returns their number, and whether one is too deep.
     """
-    candidates, active, pairs = search.candidates, problems.active, touching.pairs
-    n, n_pairs = problems.counts[ACTIVE], problems.counts[COUNTS]
+    candidates, active, pairs = search.candidates, counted.active, touching.pairs
+    n, n_pairs = counted.counts[ACTIVE], counted.counts[COUNTS]
     count, needed, geometries = ZERO, False, np.int64(solids.geoms.kind.shape[0])
     by_geometry = np.zeros(n_pairs, np.bool_)
     for c in range(chosen.shape[0]):
@@ -302,7 +302,7 @@ def ask_all(
 
 @kernel(apart=True)
 def parting_shifts(
-    solids: Solids, search: Search, touching: Touching, problems: Problems, joints: Any, options: Options, hasty: bool,
+    solids: Solids, search: Search, touching: Touching, counted: Counted, joints: Any, options: Options, hasty: bool,
     shift: np.ndarray,
 ) -> bool:  # fmt: skip
     """Write the shifts that part the points which are too deep; False where there are none.
@@ -310,8 +310,8 @@ def parting_shifts(
     Velocities and poses are those of the end of the step; `hasty`: what `any_fast` says.
     """
     bodies, geoms, _ = solids
-    dt, candidates, n = options.dt, search.candidates, problems.counts[ACTIVE]
-    n_candidates = problems.counts[CANDIDATES]
+    dt, candidates, n = options.dt, search.candidates, counted.counts[ACTIVE]
+    n_candidates = counted.counts[CANDIDATES]
     go_to_next_midpoint(bodies, geoms, (1.0 - options.theta) * dt)
     if hasty:
         for i in range(bodies.kind.shape[0]):
@@ -325,11 +325,11 @@ def parting_shifts(
             # a body that was struck may reach others that nobody could foresee
             chosen[c] = is_fast(bodies, a, b, dt, depth) or bodies.stir[a] + bodies.stir[b] > depth
             some += chosen[c]
-    if some == 0 and not any_sunk(bodies, touching.contacts, problems.active, n, options):
+    if some == 0 and not any_sunk(bodies, touching.contacts, counted.active, n, options):
         return False
     most = n + POINTS_EACH * some
     points = Points(np.empty((most, 2), np.int64), np.empty((most, 3)), np.empty((most, 2, 3)), np.empty(most))
-    count, needed = ask_all(solids, search, chosen, touching, problems, options, 0.0, points)
+    count, needed = ask_all(solids, search, chosen, touching, counted, options, 0.0, points)
     if not needed:
         return False
     # What is pushed must not be pushed into a neighbour, nor that one into the next: all pairs around are asked by
@@ -346,7 +346,7 @@ def parting_shifts(
         some += chosen[c]
     most = n + POINTS_EACH * some
     points = Points(np.empty((most, 2), np.int64), np.empty((most, 3)), np.empty((most, 2, 3)), np.empty(most))
-    count, _ = ask_all(solids, search, chosen, touching, problems, options, farthest, points)
+    count, _ = ask_all(solids, search, chosen, touching, counted, options, farthest, points)
     shift[:] = sweep_apart(bodies, movable(bodies, joints), points, count)
     return True
 

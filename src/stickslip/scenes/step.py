@@ -63,6 +63,7 @@ from stickslip.scenes.parts import (
     ROWS,
     RULE_GAIN,
     SIDE,
+    Counted,
     Diary,
     Island,
     Matter,
@@ -318,7 +319,8 @@ def part_bodies(
     """Push bodies apart that have sunk into one another; `hasty`: what `any_fast` says."""
     bodies, springs, options, solids = world.bodies, world.springs, world.options, solids_of(world)
     shift = np.zeros((bodies.kind.shape[0], 6))
-    if parting_shifts(solids, search, touching, problems, world.joints, options, hasty, shift):
+    counted = Counted(problems.active, problems.counts)
+    if parting_shifts(solids, search, touching, counted, world.joints, options, hasty, shift):
         kinetic, potential = energies(bodies, springs, options.gravity)
         take_shifts(bodies, shift, options.dim)
         kinetic_now, potential_now = energies(bodies, springs, options.gravity)

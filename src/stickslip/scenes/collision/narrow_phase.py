@@ -205,7 +205,7 @@ def slid_point(new: Patch, t: int, old: Patch, size: float) -> int:
     """
     x, y, z = on_other(new.contacts.point[t], new.holder, new.other)
     chosen, best = -1, (SAME_POINT * size) ** 2
-    for s in range(old.first, old.first + old.count):
+    for s in range(old.first, old.first + old.points):
         a, b, c = on_other(old.contacts.point[s], old.holder, old.other)
         square = (a - x) ** 2 + (b - y) ** 2 + (c - z) ** 2
         if square < best:
