@@ -140,6 +140,7 @@ from stickslip.scenes.smooth_shapes import Disc as Disc
 from stickslip.scenes.smooth_shapes import Ellipsoid as Ellipsoid
 from stickslip.scenes.smooth_shapes import RoundedBox as RoundedBox
 from stickslip.scenes.smooth_shapes import Torus as Torus
+from stickslip.scenes.triangle_mesh import TriangleMesh as TriangleMesh
 from stickslip.sets import Sgn as Sgn
 from stickslip.sets import Upr as Upr
 from stickslip.trajectory import Trajectory as Trajectory

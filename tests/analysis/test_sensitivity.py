@@ -160,6 +160,35 @@ def test_two_balls_exchange_their_velocities():
     assert found.reliable and found.end[1] == pytest.approx([1, 0, 1, 0], abs=1e-12)
 
 
+def thrown_down(y, v, a, T):
+    """(y, v) at T of a point with the acceleration a, thrown down, that bounces off the ground once, elastically."""
+    t = (-v - (v * v - 2.0 * a * y) ** 0.5) / a
+    up = -(v + a * t)
+    return np.array([up * (T - t) + a * (T - t) ** 2 / 2.0, up + a * (T - t)])
+
+
+def test_a_ball_that_starts_higher_ends_lower():
+    """The time of impact, which differentiable engines miss: without gravity y(T) = -(y + v T), dy(T)/dy = -1.
+
+    Hu et al. (DiffTaichi, 2020), brax issues 73 and 317: derivatives of steps have +1.  With a control a that pushes
+    all the time, as Zhong, Han and Brikis (2022) compare engines, against complex steps.
+    """
+    y, v, a = sp.symbols("y v a")
+    system = ss.LagrangianSystem.from_energies(
+        [y], velocities=[v], kinetic=v**2 / 2, potential=-a * y, parameters={a: 0.0}, name="point",
+        contacts=[ss.Contact("ground", gap=y, restitution_normal=1)],
+    )  # fmt: skip
+    point = ss.Scenario(system, [2.95], [-5.0], 0.01, 1.0, "", "")
+    found = ss.sensitivity(point, ["y", "v"], samples=2)
+    assert found.reliable and found.end == pytest.approx(np.array([[-1.0, -1.0], [0.0, -1.0]]), abs=1e-12)
+    steps = ss.step_sensitivity(point, ["y"], dt=0.013)
+    assert steps.end[:, 0] == pytest.approx([1.0, 0.0], abs=1e-12) and not steps.converges
+    start = [2.95, -5.0, -1.5]
+    pushed = ss.sensitivity(point, ["y", "v", "a"], params={"a": -1.5}, samples=2)
+    exact = [thrown_down(*(x + 1e-30j * (i == k) for i, x in enumerate(start)), 1.0).imag / 1e-30 for k in range(3)]
+    assert pushed.reliable and pushed.end == pytest.approx(np.transpose(exact), rel=1e-11)
+
+
 def test_every_element_agrees_with_differences():
     """Mass matrix that depends on the coordinates, moving contacts, clutch, spring, dry friction, restitution."""
     scenario = every_element()
@@ -199,6 +228,16 @@ def test_bad_names_and_numbers():
         ss.sensitivity(ball, "g", t_end=-1.0)
     with pytest.raises(ValueError, match="takes a Scenario"):
         ss.sensitivity(ball.system, "g")
+    with pytest.raises(ValueError, match="wrt must be a name or a list of names, got 5"):
+        ss.sensitivity(ball, 5)
+    with pytest.raises(ValueError, match="params must be a dict"):
+        ss.sensitivity(ball, "g", params=[1.0])
+    with pytest.raises(ValueError, match="objective must be a function, got 5"):
+        ss.gradient(5, ball, "g")
+    with pytest.raises(ValueError, match="objective returns must be a finite number, got None"):
+        ss.gradient(lambda q, u: None, ball, "g", t_end=0.2)
+    with pytest.raises(ValueError, match="slope must return finite numbers by q"):
+        ss.gradient(lambda q, u: q[0], ball, "g", t_end=0.2, slope=lambda q, u: ([math.nan], [0.0]))
 
 
 def test_text_dataset_and_file(tmp_path):

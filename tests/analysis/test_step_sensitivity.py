@@ -93,3 +93,14 @@ def test_steps_of_mechanisms_agree_with_differences_of_their_runs(stepper):
     agrees(ss.library.woodpecker(), ["friction", "omega_S", "c_phi"], stepper, 2e-4, 0.1, 1e-6)
     agrees(ss.library.slider_crank(), ["J_1", "restitution_normal", "g"], stepper, 1e-4, 0.01, 1e-5)
     agrees(every_element(), [*every_element().system.parameter_names[:3]], stepper, 1e-3, 0.1, 1e-5)
+
+
+def test_derivatives_are_shown_as_a_table():
+    ball = ss.library.bouncing_ball(restitution=0.8)
+    found = ss.step_sensitivity(ball, ["y", "restitution"], dt=0.05, t_end=0.6)
+    lines = str(found).splitlines()
+    assert len(lines) == 6 and lines[2].split()[:2] == ["y", "1"] and lines[4] == "reliable"
+    assert lines[5].startswith("contacts strike from t = 0.5 s on")
+    assert "<td" in found._repr_html_() and "restitution" in found._repr_html_()
+    many = ss.step_sensitivity(ss.library.get("thrown_cube"), ["cube.vx"], dt=0.01, t_end=0.05)
+    assert len(str(many).splitlines()) < 20

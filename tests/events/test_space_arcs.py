@@ -93,3 +93,17 @@ def test_an_integrator_goes_on_from_where_another_stood(method):
 def _jacobian(rates, t, y):
     steps = 1e-6 * np.eye(len(y))
     return np.column_stack([(rates(t, y + step) - rates(t, y - step)) / 2e-6 for step in steps])
+
+
+def test_events_are_counted_in_a_thousandth_of_the_run():
+    """A puck that is shaken has more events than `max_events` in all, and few of them in a row."""
+    puck = shaken_puck()
+    options = dict(dt=0.4, t_end=0.4, progress=False)
+    run = puck.simulate(stepper=ss.EventDriven(), **options)
+    times = np.unique(run.events()["time"])
+    crowd = max(int(np.sum((times > t - 4e-4) & (times <= t))) for t in times)
+    assert len(times) > crowd + 1
+    again = puck.simulate(stepper=ss.EventDriven(max_events=crowd + 1), **options)
+    assert again.complete and again.q.tobytes() == run.q.tobytes()
+    few = puck.simulate(stepper=ss.EventDriven(max_events=1), **options)
+    assert few.complete or "events within 0.0004 s" in few.status

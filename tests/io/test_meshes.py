@@ -1,5 +1,6 @@
 """Meshes of OBJ and STL files as shapes."""
 
+import math
 import struct
 
 import numpy as np
@@ -80,3 +81,17 @@ def test_a_file_that_is_no_mesh_is_refused_in_one_line(tmp_path, name, content, 
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=words):
         ss.read_mesh(tmp_path / name)
+
+
+def test_an_exact_mesh_keeps_its_hollows(tmp_path):
+    groove = tmp_path / "groove.obj"
+    corners = [(x, y, abs(y)) for x in (-1, 1) for y in (-1, 0, 1)]
+    faces = ["1 4 5 2", "2 5 6 3"]
+    groove.write_text("".join(f"v {x} {y} {z}\n" for x, y, z in corners) + "".join(f"f {face}\n" for face in faces))
+    shape = ss.read_mesh(groove, exact=True)
+    assert isinstance(shape, ss.TriangleMesh) and len(shape.triangles) == 4
+    scene = ss.Scene()
+    scene.add_static(shape)
+    scene.add_body(ss.Sphere(0.2), mass=1.0, position=(0.1, 0.0, 0.4))
+    rests = scene.simulate(dt=1e-3, t_end=1.0)
+    assert rests.q[-1, 2] == pytest.approx(0.2 * math.sqrt(2), abs=1e-9)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,11 @@ from stickslip.analysis.sensitivity import (
     sensitivity,
     start_of,
     varied_motion,
+    with_params,
 )
 from stickslip.analysis.slopes import EIGHTH_ORDER
 from stickslip.analysis.varied_motion import Moment, VariedMotion
-from stickslip.checks import Array, real_array, real_number, unknown_name
+from stickslip.checks import Array, real_array, real_number, shown, unknown_name
 from stickslip.events.event_driven import EventDriven
 from stickslip.laws import ImpactLaw, law_from
 from stickslip.scenario import Scenario, require_scenario
@@ -83,7 +84,10 @@ def gradient(
     if method not in ("adjoint", "forward"):
         raise ValueError(f"method must be 'adjoint' or 'forward', got {method!r}.")
     require_scenario(scenario, "gradient")
-    case = scenario if params is None else replace(scenario, params={**(scenario.params or {}), **params})
+    for name, function in (("objective", objective), ("slope", slope)):
+        if not callable(function) and (name == "objective" or function is not None):
+            raise ValueError(f"{name} must be a function, got {shown(function)}.")
+    case = with_params(scenario, params)
     asked = _Asked.checked(case, checked_names(case, wrt), times, events, contact, t_end)
     goal = _Goal(objective, slope, (asked.stops,) if asked.sampled else ())
     if len(case.system.spatial):
@@ -164,8 +168,8 @@ class _Goal:
     given: tuple[Array, ...]
 
     def at(self, *arguments: Array) -> float:
-        found = self.objective(*(value.copy() for value in (*self.given, *arguments)))
-        return real_number(float(found), "what the objective returns")
+        found: Any = self.objective(*(value.copy() for value in (*self.given, *arguments)))
+        return real_number(found.item() if getattr(found, "size", 0) == 1 else found, "what the objective returns")
 
     def slopes(self, arguments: tuple[Array, ...]) -> tuple[Array, ...]:
         """Derivatives by the arguments: given, or central differences of order 8 by each of their entries."""
@@ -342,6 +346,8 @@ def _checked_slope(found: Any, arguments: tuple[Array, ...]) -> tuple[Array, ...
     checked = []
     for word, part, x in zip(words, parts, arguments, strict=True):
         values = real_array(part, f"slope must return real numbers {word}, got {part!r}.")
+        if not np.all(np.isfinite(values)):
+            raise ValueError(f"slope must return finite numbers {word}, got {shown(part)}.")
         if values.shape != x.shape:
             raise ValueError(f"slope must return an array of shape {x.shape} {word}, got {values.shape}.")
         checked.append(values)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from stickslip.analysis.gradient import gradient_with_events
 from stickslip.analysis.one_sided import moved_to, value_of
-from stickslip.analysis.sensitivity import checked_names
+from stickslip.analysis.sensitivity import checked_names, with_params
 from stickslip.checks import Array
 from stickslip.laws import ImpactLaw
 from stickslip.scenario import Scenario, require_scenario
@@ -59,7 +59,7 @@ def hessian(
     ValueError : as `gradient`; more than 30 quantities; events that change beside the values, however near
     """
     require_scenario(scenario, "hessian")
-    case = scenario if params is None else replace(scenario, params={**(scenario.params or {}), **params})
+    case = with_params(scenario, params)
     names = checked_names(case, wrt)
     if len(names) > _LIMIT:
         raise ValueError(f"hessian takes at most {_LIMIT} quantities, got {len(names)}.")

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.analysis.sensitivity import checked_names, sensitivity
+from stickslip.analysis.sensitivity import checked_names, sensitivity, with_params
 from stickslip.checks import Array, real_number
 from stickslip.events.book import MotionError
 from stickslip.laws import ImpactLaw
@@ -96,7 +96,7 @@ def one_sided(
     ValueError : as `sensitivity`
     """
     require_scenario(scenario, "one_sided")
-    case = scenario if params is None else replace(scenario, params={**(scenario.params or {}), **params})
+    case = with_params(scenario, params)
     (key,) = checked_names(case, (name,))
     end = case.t_end if t_end is None else real_number(t_end, "t_end")
     value = value_of(case, key)

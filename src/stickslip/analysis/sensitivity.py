@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stickslip.analysis.derivative_table import DerivativeTable
 from stickslip.analysis.progress import not_interrupted
 from stickslip.analysis.sensitivity_in_space import columns_in_space
 from stickslip.analysis.varied_motion import VariedMotion
-from stickslip.checks import Array, real_number, unknown_name, whole_number
+from stickslip.checks import Array, real_number, shown, unknown_name, whole_number
 from stickslip.contact.planar import solver_from
 from stickslip.events.book import MotionError
 from stickslip.events.event_driven import EventDriven
@@ -50,8 +51,8 @@ class EventTimes:
         return len(self.t)
 
 
-@dataclass(frozen=True, eq=False)
-class Sensitivity:
+@dataclass(frozen=True, eq=False, repr=False)
+class Sensitivity(DerivativeTable):
     """Derivatives of a motion, one column per quantity.
 
     Attributes
@@ -79,25 +80,11 @@ class Sensitivity:
     trajectory: Trajectory
     exact: bool
 
-    def __repr__(self) -> str:
-        return self.text()
-
-    def text(self) -> str:
-        """The derivatives at the end, and the events, as a table."""
-        run = self.trajectory
-        rows = (*run.coordinate_names, *run.velocity_names)
-        wide = max(12, *(len(name) for name in self.names)) + 2
-        first = max(10, *(len(name) for name in rows)) + 2
-        head = "d / d".ljust(first) + "".join(name.rjust(wide) for name in self.names)
-        lines = [
-            f"sensitivity of {run.system_name}: {len(self.names)} quantities, {len(self.event_times)} events, t = "
-            f"{self.t[0]:g} .. {self.t[-1]:g} s",
-            head,
-        ]
-        for name, row in zip(rows, self.end, strict=True):
-            lines.append(name.ljust(first) + "".join(f"{value:{wide}.6g}" for value in row))
-        lines.append("reliable" if self.reliable else f"NOT reliable: {self.reason}")
-        return "\n".join(lines)
+    def headline(self) -> str:
+        return (
+            f"sensitivity of {self.trajectory.system_name}: {self.count()}, {len(self.event_times)} events, "
+            f"t = {self.t[0]:g} .. {self.t[-1]:g} s"
+        )
 
     def to_xarray(self) -> xr.Dataset:
         """The derivatives as an `xarray.Dataset` with the dimensions time, coordinate, velocity, quantity, event."""
@@ -193,7 +180,7 @@ def sensitivity(
     if not end > 0.0:
         raise ValueError(f"t_end must be positive, got {end:g}.")
     count = whole_number(samples, "samples", 2)
-    case = scenario if params is None else replace(scenario, params={**(scenario.params or {}), **params})
+    case = with_params(scenario, params)
     names = checked_names(case, wrt)
     judge = EventDriven(rtol=rtol, zeno=ZENO)
     chosen = law_from(law)
@@ -203,8 +190,12 @@ def sensitivity(
         raise MotionError(float(run.t[-1]), f"the motion ends before t_end: {run.status}")
     if len(case.system.spatial):
         return _in_space(case, names, run, options)
-    motion = varied_motion(case, names, end, judge, chosen)
-    times = np.linspace(0.0, end, count)
+    return _along(varied_motion(case, names, end, judge, chosen), names, np.linspace(0.0, end, count), run)
+
+
+def _along(motion: VariedMotion, names: tuple[str, ...], times: Array, run: Trajectory) -> Sensitivity:
+    """The derivatives along a motion, at some times, the last of them the end."""
+    count, end = len(times), float(times[-1])
     X = np.full((count, 2 * motion.f, len(names)), np.nan)
     for number, _, here in motion.tangents(times):
         X[number] = here
@@ -239,6 +230,15 @@ def _in_space(scenario: Scenario, names: tuple[str, ...], run: Trajectory, optio
     return Sensitivity(names, run.t, X[:, :f], X[:, f:], X[-1], events, not doubts, reason, doubts, run, False)
 
 
+def with_params(scenario: Scenario, params: Any) -> Scenario:
+    """The scenario with some parameters changed; None: none."""
+    if params is None:
+        return scenario
+    if not isinstance(params, Mapping):
+        raise ValueError(f"params must be a dict of names and numbers, got {shown(params)}.")
+    return replace(scenario, params={**(scenario.params or {}), **params})
+
+
 def checked_names(scenario: Scenario, wrt: Any) -> tuple[str, ...]:
     """The quantities of a mechanism, checked."""
     system = scenario.system
@@ -248,6 +248,8 @@ def checked_names(scenario: Scenario, wrt: Any) -> tuple[str, ...]:
 
 def known_names(wrt: Any, known: tuple[str, ...], what: str) -> tuple[str, ...]:
     """The names, each of them known and given once; `what` they are, for messages."""
+    if not isinstance(wrt, str | Iterable):
+        raise ValueError(f"wrt must be a name or a list of names, got {shown(wrt)}.")
     given = (wrt,) if isinstance(wrt, str) else tuple(wrt)
     if not given:
         raise ValueError(f"wrt must name at least one {what}, got none.")

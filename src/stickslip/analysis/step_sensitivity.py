@@ -11,14 +11,15 @@ Here are the steps of mechanisms; those of scenes are in `scene_step_sensitivity
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from stickslip.analysis.derivative_table import DerivativeTable
 from stickslip.analysis.progress import not_interrupted
 from stickslip.analysis.scene_step_sensitivity import scene_steps
-from stickslip.analysis.sensitivity import checked_names
+from stickslip.analysis.sensitivity import checked_names, quantities, with_params
 from stickslip.analysis.slopes import Slopes
 from stickslip.checks import Array, real_number, whole_number
 from stickslip.contact.planar import PlanarSolver
@@ -37,8 +38,8 @@ _MARGIN = 1e-7  # contacts nearer to the edge of their law, relative, are at a c
 _SAME = 1e-7  # share of the velocities by which the end of a step may miss the equations that are differentiated
 
 
-@dataclass(frozen=True, eq=False)
-class StepSensitivity:
+@dataclass(frozen=True, eq=False, repr=False)
+class StepSensitivity(DerivativeTable):
     """Derivatives of a motion by time steps, one column per quantity.
 
     Attributes
@@ -48,8 +49,9 @@ class StepSensitivity:
     end : (2 f, k), those of (q, u) at the end
     reliable : no step is at a corner of its contact laws: the discrete map has a derivative
     reason : where and why not; empty where reliable
-    strikes : (m,) times of the steps in which contacts strike [s].  Behind the first of them the derivative does not
-        tend to that of the motion as dt goes to 0; use `sensitivity` there
+    strikes : (m,) times of the steps in which contacts strike, limits of joints are struck or ropes come taut [s].
+        Behind the first of them the derivative does not tend to that of the motion as dt goes to 0; use `sensitivity`
+        there
     trajectory : the run itself
     """
 
@@ -67,6 +69,18 @@ class StepSensitivity:
     def converges(self) -> bool:
         """Whether no contact strikes, so that the derivative tends to that of the motion as dt goes to 0."""
         return not len(self.strikes)
+
+    def headline(self) -> str:
+        return (
+            f"derivatives of the time steps of {self.trajectory.system_name}: {self.count()}, t = "
+            f"{self.t[0]:g} .. {self.t[-1]:g} s"
+        )
+
+    def remarks(self) -> list[str]:
+        if self.converges:
+            return super().remarks()
+        said = f"contacts strike from t = {self.strikes[0]:.6g} s on: behind it these are not those of the motion"
+        return [*super().remarks(), said]
 
 
 @dataclass(frozen=True)
@@ -101,7 +115,7 @@ def step_sensitivity(
     ----------
     scenario : a scenario of a mechanism or of a scene, or a Scene, with dt and t_end
     wrt : names of parameters, coordinates (their start) and velocities (their start).  Of a scene: all that
-        `with_values` of its scenario takes, but for joints: surfaces, masses, sizes, loads, gravity, starts
+        `with_values` of its scenario takes: surfaces, masses, sizes, loads, gravity, joints, starts
     stepper : "moreau-midpoint", "moreau-jean" or "stewart-trinkle", or one of these with options, without projection
     dt : step [s]; None: the scenario's.  t_end : end of the run [s]; None: the scenario's
     every : keep every N-th step
@@ -110,10 +124,12 @@ def step_sensitivity(
     Raises
     ------
     ValueError : an unknown name or stepper; a mechanism with constraints, kinks, second tangents or friction that
-        depends on slip; a scene with joints, implicit springs, resistance to rolling, or friction that depends on slip;
-        a start that the run moves
+        depends on slip; a scene with resistance to rolling, or friction that depends on slip; a start that the run
+        moves
     ArithmeticError : the run does not come to its end
     """
+    if dt is not None and not real_number(dt, "dt") > 0.0:
+        raise ValueError(f"dt must be positive [s], got {dt:g}.")
     moving = scenario if isinstance(scenario, Scenario | System) else as_scenario(scenario, dt, None, None)
     if isinstance(moving, Scenario) and moving.kind == "scene":
         if moving is not scenario and t_end is None:
@@ -124,42 +140,49 @@ def step_sensitivity(
     system.require_planar("step_sensitivity")
     own: Any = chosen_stepper(stepper)
     _require_known(system, own)
-    case = scenario if params is None else replace(scenario, params={**(scenario.params or {}), **params})
+    case = with_params(scenario, params)
     names, count = checked_names(case, wrt), whole_number(every, "every")
     step = case.dt if dt is None else real_number(dt, "dt")
     end = case.t_end if t_end is None else real_number(t_end, "t_end")
+    followed, run = _followed_run(case, own, step, end)
+    return _along_steps(case, names, followed, run, count)
+
+
+def _followed_run(case: Scenario, own: Any, dt: float, end: float) -> tuple[_Followed, Trajectory]:
+    """A run whose steps are kept; its start is that of the scenario."""
     followed = _Followed(own=own)
     run = case.simulate(
-        dt=step,
-        t_end=end,
-        stepper=followed,
-        engine="reference",
-        on_energy_gain="ignore",
-        penetration_tol=1.0,
+        dt=dt, t_end=end, stepper=followed, engine="reference", on_energy_gain="ignore", penetration_tol=1.0,
         progress=False,
-    )
+    )  # fmt: skip
     if not not_interrupted(run).complete:
-        raise ArithmeticError(f"{own.name} with dt = {step:g} s {run.status}")
-    q0, u0, p = system.check(case.q0, case.u0, case.params)
+        raise ArithmeticError(f"{own.name} with dt = {dt:g} s {run.status}")
+    q0, u0, _ = case.system.check(case.q0, case.u0, case.params)
     first = followed.steps[0][0]
     if np.abs(first.q - q0).max() > 1e-12 or np.abs(first.u - u0).max() > 1e-12:
         raise ValueError("step_sensitivity: the run moves its start onto contacts; give a start that keeps to them.")
-    states = (*system.coordinate_names, *system.velocity_names)
-    X = np.array([[float(row == name) for name in names] for row in states])
-    directions = np.array([[float(row == name) for name in names] for row in system.parameter_names])
-    directions = directions.reshape(len(system.parameter_names), len(names))
+    return followed, run
+
+
+def _along_steps(
+    case: Scenario, names: tuple[str, ...], followed: _Followed, run: Trajectory, every: int
+) -> StepSensitivity:
+    """The derivatives along the steps of a run, every N-th of them kept."""
+    system = case.system
+    p = system.check(case.q0, case.u0, case.params)[2]
+    X, directions = quantities(case, names)
     slopes = Slopes(system)
-    kept, times, strikes, doubts = [X], [first.t], [], []
+    kept, times, strikes, doubts = [X], [followed.steps[0][0].t], [], []
     before = np.zeros(system.n_contacts)
     for number, (state, after, said) in enumerate(followed.steps, 1):
-        held = _HeldStep.of(slopes, own, state, said, after.t - state.t, p)
+        held = _HeldStep.of(slopes, followed.own, state, said, after.t - state.t, p)
         doubts += held.doubts()
         if held.strikes(before):
             strikes.append(after.t)
         before = np.zeros(system.n_contacts)
         before[said.problem.index] = said.Lambda_N
         X = held.carried(X, directions, after)
-        if number % count == 0 or number == len(followed.steps):
+        if number % every == 0 or number == len(followed.steps):
             kept.append(X)
             times.append(after.t)
     all_X, f = np.array(kept), system.n_dof
@@ -179,7 +202,8 @@ def _of_scene(
     t, q, u = (np.array(part) for part in zip(*followed.kept, strict=True))
     reason = "; ".join(dict.fromkeys(followed.doubts))
     end = np.concatenate([q[-1], u[-1]])
-    struck = np.unique(run.impacts()["time"])
+    blows = np.asarray(run.impacts()["time"], float)  # those of joints at the start are at a time that is given
+    struck = np.unique(np.concatenate([blows[blows > run.t[0]], followed.strikes]))
     return StepSensitivity(names, t, q, u, end, not reason, reason, struck, run)
 
 

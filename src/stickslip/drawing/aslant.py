@@ -55,9 +55,10 @@ def spatial_shapes(scene: Scene) -> draw.Shapes:
                     continue
                 origin, R = _placed(solid, x, turn)
                 spots = marked and body.kind == "moving"
-                depth = -math.inf if solid.kind == "field" else float(BACK @ origin)
+                ground = solid.kind == "field" or solid.hollow
+                depth = -math.inf if ground else float(BACK @ origin)
                 found.append((depth, _picture(solid, origin, R, style_of(body), spots)))
-                if floor is not None and marked and solid.kind != "field":
+                if floor is not None and marked and not ground:
                     shadows.append(_shadow(_rim(solid, origin, R, LIGHT), floor))
         found.sort(key=lambda entry: entry[0])  # what is far away first; bodies of equal depth in their order
         return [*backdrop, *shadows, *(primitive for _, picture in found for primitive in picture)]
@@ -162,6 +163,9 @@ def _picture(solid: Solid, origin: np.ndarray, R: np.ndarray, style: str, spots:
     if solid.kind == "mesh":
         assert solid.vertices is not None
         corners = origin + solid.vertices @ R.T
+        if solid.hollow:
+            loops = sorted(solid.faces, key=lambda loop: float(corners[list(loop)].mean(axis=0) @ BACK))
+            return [face for loop in loops for face in _face(corners[list(loop)], "terrain")]
         return [face for loop in solid.faces for face in _face(corners[list(loop)], style)]
     if solid.kind == "field":
         return _field(solid, origin, R)
@@ -178,7 +182,9 @@ def _face(corners: np.ndarray, style: str) -> list[draw.Primitive]:
 
 
 def _shade(style: str, light: float) -> str:
-    """Style of a face: of a moving body by the cosine between normal and light, of all others their own `style`."""
+    """Style of a face: of moving bodies and terrain by the cosine of normal and light, of others their own `style`."""
+    if style == "terrain":  # what looks away from the light is hatched
+        return "floor" if light > _LIT else "ground"
     if style != "body":
         return style
     return "facet-light" if light > _LIT else "facet" if light > _AVERTED else "facet-dark"

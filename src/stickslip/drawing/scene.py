@@ -135,6 +135,7 @@ class Solid:
         "plane": z = 0, matter below.
         "mesh": corners (v, 3) [m], and flat faces as corner numbers, counter-clockwise from outside.
         "field": size holds the spacing [m]; heights [m].
+    hollow : a surface of the world, in which bodies may lie.
     offset, turn : place (3,) [m] and rotation matrix (3, 3) of the piece in the body's frame.
     """
 
@@ -146,6 +147,7 @@ class Solid:
     faces: tuple[tuple[int, ...], ...] = ()
     heights: np.ndarray | None = None
     bound: float = math.inf
+    hollow: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """The piece as plain values, ready for JSON."""
@@ -169,7 +171,10 @@ def own_solids(body: Body) -> list[Solid]:
         pose = (piece.offset - body.centre, rotation_matrix(piece.turn))
         if piece.mesh is not None:
             mesh = piece.mesh
-            found.append(Solid("mesh", *pose, vertices=mesh.vertices, faces=mesh.loops, bound=piece.bound))
+            hollow = piece.kind == "surface"
+            found.append(
+                Solid("mesh", *pose, vertices=mesh.vertices, faces=mesh.loops, bound=piece.bound, hollow=hollow)
+            )
         elif piece.heights is not None:
             found.append(Solid("field", *pose, piece.size[:1], heights=piece.heights))
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -14,6 +14,9 @@ from stickslip.events.accumulation import Blow
 from stickslip.events.arcs import Stand
 from stickslip.events.modes import Mode
 
+WINDOW = 1e-3
+"""Share of the run in which events are counted."""
+
 
 class MotionError(ArithmeticError):
     """No way on: `t` [s] is where."""
@@ -21,6 +24,14 @@ class MotionError(ArithmeticError):
     def __init__(self, t: float, message: str) -> None:
         super().__init__(message)
         self.t = t
+
+
+def too_many(recent: deque[float], t: float, span: float, most: int) -> bool:
+    """Note an event at t, and say whether there are more than `most` of them in the window of a run of length span."""
+    recent.append(t)
+    while recent and recent[0] < t - WINDOW * span:
+        recent.popleft()
+    return len(recent) > most
 
 
 @dataclass

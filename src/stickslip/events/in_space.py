@@ -16,6 +16,7 @@ through this layer with an implicit method (Radau), slip that stops with steps o
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -33,7 +34,7 @@ from stickslip.contact.spatial_contact import (
     section_gauge,
     spatial_contact,
 )
-from stickslip.events.book import EventBook, MotionError
+from stickslip.events.book import WINDOW, EventBook, MotionError, too_many
 from stickslip.events.modes import ROUND_OFF, onto_contacts
 from stickslip.events.space_arcs import Phase, SpaceArc, SpaceKept, SpaceMode, Tailed, put_back, stand_of
 from stickslip.impacts.impact import impact_at
@@ -124,6 +125,7 @@ class SpaceMotion:
         self.kept: SpaceKept | None = None  # what the present arc began with
         self.again: SpaceKept | None = None  # where `arcs` begins in place of the start
         self.load = 0.0  # largest force so far [N]
+        self.recent: deque[float] = deque()  # times of the last events
 
     # -- smooth motion ---------------------------------------------------------------------------------------
 
@@ -255,9 +257,11 @@ class SpaceMotion:
             if event is None:
                 return
             self.book.counts["instants"] += 1
-            if self.book.counts["instants"] > self.max_events:
+            if too_many(self.recent, self.t, self.span, self.max_events):
                 raise MotionError(
-                    self.t, f"more than {self.max_events} events; raise max_events, or use a time stepper"
+                    self.t,
+                    f"more than {self.max_events} events within {WINDOW * self.span:.3g} s; raise max_events, or use a "
+                    "time stepper, which needs no events",
                 )
             self._act(event)
 
@@ -266,6 +270,7 @@ class SpaceMotion:
         self._take(float(kept.stand["t"]), kept.stand["y"])
         self.closed, self.slides, self.fastest = kept.closed.copy(), kept.slides.copy(), kept.fastest.copy()
         self.load, self.book, self.kept, self.again = kept.load, kept.book.copy(), kept, kept
+        self.recent = deque(kept.recent)
 
     def _vector(self) -> Array:
         return np.concatenate([self.q, self.u, self.totals[:, 0], self.totals[:, 1], [self.book.work]])
@@ -310,6 +315,7 @@ class SpaceMotion:
             kept = SpaceKept(
                 stand_of(solver), replace(phase, solver=None, armed=phase.armed.copy()), self.closed.copy(),
                 self.slides.copy(), self.fastest.copy(), self.load, self.book.copy(), len(self.happened),
+                tuple(self.recent),
             )  # fmt: skip
             found = self.forces(solver.t, solver.y[: self.f], solver.y[self.f : 2 * self.f])
             solver.max_step = self._time_to_stop(found)

@@ -17,7 +17,7 @@ import numpy as np
 from stickslip.checks import Array
 from stickslip.events.accumulation import MEMORY
 from stickslip.events.arcs import Arc, Event, Watch, smooth_arcs
-from stickslip.events.book import Kept, MotionError
+from stickslip.events.book import WINDOW, Kept, MotionError, too_many
 from stickslip.events.modes import AT_BOUND, ROUND_OFF, Mode, mode_of, relative_velocities, touching
 from stickslip.events.next_mode import Settling
 from stickslip.events.watching import FORCE_TOLERANCE
@@ -26,7 +26,6 @@ from stickslip.mechanisms.inertia import Inertia
 from stickslip.mechanisms.system import CLUTCH, CONTACT, SPRING, LawError
 from stickslip.trajectory import CLOSES, GRAZES, KINK, OPEN, OPENS, REVERSES, SLIPS, STICK, STICKS, STRIKES
 
-_WINDOW = 1e-3  # share of the run in which events are counted
 _NO_PROGRESS = 60  # mode changes at one instant that end a run
 
 
@@ -150,14 +149,11 @@ class Motion(Settling):
         self.happened += [(t, kind, k) for k, kind in changes if kind is not None]
 
     def _count(self, event: Event) -> None:
-        self.recent.append(event.t)
         self.book.counts["instants"] += 1
-        while self.recent and self.recent[0] < event.t - _WINDOW * self.span:
-            self.recent.popleft()
-        if len(self.recent) > self.max_events:
+        if too_many(self.recent, event.t, self.span, self.max_events):
             raise MotionError(
                 event.t,
-                f"more than {self.max_events} events within {_WINDOW * self.span:.3g} s: "
+                f"more than {self.max_events} events within {WINDOW * self.span:.3g} s: "
                 + (
                     self._stays_on_a_kink(event)
                     or "contacts open and close or slip and stick without end; raise max_events, or use a time "

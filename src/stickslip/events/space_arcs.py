@@ -124,7 +124,7 @@ class SpaceKept:
 
     Attributes: stand, of the integrator; phase, with armed indicators of that moment and without its integrator;
     closed and slides, (n,) bool; fastest, largest speed of each slip under way [m/s]; load, largest force so far [N];
-    book; happened, how many events there were.
+    book; happened, how many events there were; recent, times of the last events [s].
     """
 
     stand: Mapping[str, Any]
@@ -135,6 +135,7 @@ class SpaceKept:
     load: float
     book: EventBook
     happened: int
+    recent: tuple[float, ...]
 
     def arrays(self) -> dict[str, np.ndarray]:
         """All of it as arrays, for a checkpoint."""
@@ -149,6 +150,7 @@ class SpaceKept:
             "tolerances": phase.tolerances,
             "armed": phase.armed,
             "book": self.book.array(),
+            "recent": np.array(self.recent),
         }
 
     @classmethod
@@ -165,4 +167,5 @@ class SpaceKept:
             load,
             EventBook.from_array(found["book"]),
             len(found["happened"]),
+            tuple(found["recent"].tolist()),
         )

@@ -1,4 +1,4 @@
-"""Triangle meshes of files, OBJ and STL, as shapes of a scene: the convex hull of each of their parts."""
+"""Triangle meshes of files, OBJ and STL, as shapes of a scene: the hulls of their parts, or surfaces as they are."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ import numpy as np
 
 from stickslip.checks import real_number
 from stickslip.scenes.shapes import Compound, ConvexHull, Shape
+from stickslip.scenes.triangle_mesh import TriangleMesh
 
 HEADER, TRIANGLE = 84, 50  # bytes of a binary STL file: up to its first triangle, and of each triangle
 MOST_PARTS = 1000
 
 
-def read_mesh(path: str | Path, *, scale: Any = 1.0) -> Shape:
+def read_mesh(path: str | Path, *, scale: Any = 1.0, exact: bool = False) -> Shape:
     """The shape of an OBJ or STL file: a `ConvexHull`, or a `Compound` of one hull for each part.
 
     A part is a set of triangles that hang together at common corners.  A hull fills the hollows of its part: cut a body
     that is not convex into convex parts before.  Mass and inertia are those of the hulls.
 
     scale : metres for each unit of the file.
+    exact : the triangles as they are, a `TriangleMesh`: for ground, walls and other things that do not move.
     """
     file = Path(path)
     factor = real_number(scale, "scale")
@@ -32,6 +34,11 @@ def read_mesh(path: str | Path, *, scale: Any = 1.0) -> Shape:
     corners, triangles = readers[file.suffix.lower()](file)
     if not np.all(np.isfinite(corners)):
         raise ValueError(f"{file}: coordinates must be finite.")
+    if exact and len(triangles):
+        try:
+            return TriangleMesh(factor * corners, triangles)
+        except ValueError as problem:
+            raise ValueError(f"{file}: {problem}") from None
     parts = _parts(len(corners), triangles)
     if not parts:
         raise ValueError(f"{file}: a mesh must have a triangle, got none.")

@@ -3,12 +3,13 @@
 A step chooses: which contacts are active, whether one is struck, whether it has to close a gap.  With these choices
 held (`Held`), contact velocities and end velocities at given impulses are smooth functions of poses, velocities and
 sizes.  `looked_at` evaluates them for an engine that stands at a state, with the kernels of the time loop for free
-motion and contact points, and with the rules of `islands.problem` written out.  It is what `step_sensitivity`
-differentiates.
+motion, contact points and joints, and with the rules of `islands.problem` written out.  It is what `step_sensitivity`
+differentiates.  Joints are in `held_joints`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ import numpy as np
 from stickslip.jit import entry
 from stickslip.scenes import driving, layout, step
 from stickslip.scenes.engine import SceneEngine
+from stickslip.scenes.held_joints import Memory, RowLook, open_limits, remember, rows_looked_at
 from stickslip.scenes.islands.problem import DEEPER, bore, coarse_slop, restitution_of
 from stickslip.scenes.islands.slips import gap_beyond, slip_beyond, turn_as_one
 from stickslip.scenes.rotation import rotation_with, rotations_at_midpoint, world_matrix
@@ -51,6 +53,17 @@ class Held(NamedTuple):
     hits: Array  # (m,) bool: friction is that of impacts
     upright: Array  # (m,) bool: which axis the first tangent is made of
     struck: Array  # (n,) bool: bodies whose rotation is that at the midpoint
+    rows: Array  # (R,) numbers of the rows of joints that take part
+    opened: Array  # (R,) bool: limits that ask for their gap to be closed
+    renewed: bool = False  # contacts are linearised anew, as joints are
+
+
+class Level(NamedTuple):
+    """Impulses of a step, and the velocities that it is linearised about; None: those that are expected."""
+
+    r: Array  # (m, dim)
+    z: Array  # (R,) of the rows of joints
+    about: Array | None  # (n, 6)
 
 
 class Look(NamedTuple):
@@ -63,7 +76,11 @@ class Look(NamedTuple):
     W: Array  # (m, dim, n, 6) directions of the contacts
     response: Array  # (m, dim, n, 6) velocities by unit impulses, before `to_end`
     to_end: Array  # (n, 6, 6) what changes of these velocities become at the end of the step
-    before: Array  # (m, 3) velocities of the contacts before the step
+    end: Array  # (n, 6) velocities of the contact problem, before `to_end`
+    rate: Array  # (R,) velocities of the rows of joints less what they ask for, with their softness
+    rows: RowLook
+    row_response: Array  # (R, n, 6) velocities by unit impulses of the rows
+    bias: Array  # (m, dim) what contacts ask for
 
 
 class Moment(NamedTuple):
@@ -73,11 +90,17 @@ class Moment(NamedTuple):
     vel: Array  # (n, 6)
     t: float  # [s]
     number: int  # of the step
+    memory: Memory | None = None  # of the joints
 
 
-def prepare_at(engine: SceneEngine, moment: Moment, pairs_old: int) -> Any:
-    """Put an engine at a state and let it find the contacts of its step; returns the contact points."""
+def prepare_at(engine: SceneEngine, moment: Moment, pairs_old: int, rows: Array | None = None) -> Any:
+    """Put an engine at a state and let it find the contacts of its step; returns the contact points.
+
+    rows: those of joints that take part, where that is held.
+    """
     engine.bodies.pose[:], engine.bodies.vel[:] = moment.pose, moment.vel
+    engine.carry()
+    remember(engine, moment.memory, rows)
     clock: Any = SimpleNamespace(t=moment.t, t0=moment.t - moment.number * engine.options.dt, step=moment.number)
     driving.apply_functions(engine, clock)
     engine.counts[:] = 0
@@ -220,8 +243,8 @@ class Asked(NamedTuple):
     frame: Array
 
 
-def asked(engine: SceneEngine, points: Any, held: Held) -> Asked:
-    """Bias, friction and frames of the held contacts."""
+def asked(engine: SceneEngine, points: Any, held: Held, about: Array | None = None) -> Asked:
+    """Bias, friction and frames of the held contacts; about: velocities that slips are linearised about."""
     options, materials, geoms, dt = engine.options, engine.materials, engine.geoms, engine.options.dt
     c, m = points[held.active], len(held.active)
     arm_a, arm_b, frame = arms_and_frames(engine, points, held)
@@ -234,7 +257,8 @@ def asked(engine: SceneEngine, points: Any, held: Held) -> Asked:
     before = np.einsum("mdnk,nk->md", W, vel)
     before[:, 0] -= belt
     eps_N, eps_T = restitutions(engine, (p, q), before[:, 0], W[:, 0]), materials.eps_T[p, q]
-    more, u0, beyond = turning_parts(engine, points, held, (arm_a, arm_b, frame), vel, before[:, 0])
+    ahead = engine.bodies.ahead if about is None or not held.renewed else about
+    more, u0, beyond = turning_parts(engine, points, held, (arm_a, arm_b, frame), (vel, ahead), before[:, 0])
     near = points.gap[held.near]
     floor = np.where(held.asks == GAP, -(near - held.kept) / dt, np.where(held.asks == NEWTON, -eps_N * u0, 0.0))
     bias = np.zeros((m, 3))
@@ -268,52 +292,65 @@ def scratch_contacts(held: Held, places: tuple[Array, Array, Array]) -> Any:
 
 
 def turning_parts(
-    engine: SceneEngine, points: Any, held: Held, places: tuple[Array, Array, Array], vel: Array, u0: Array
-) -> tuple[Array, Array, Array]:
-    """What turning adds: to gap rates (m,), approaches with it (m,), and slips (m, 2)."""
-    bodies, geoms, dt, m = engine.bodies, engine.geoms, engine.options.dt, len(held.active)
+    engine: SceneEngine, points: Any, held: Held, places: tuple[Array, Array, Array], vel: tuple[Array, Array],
+    u0: Array,
+) -> tuple[Array, Array, Array]:  # fmt: skip
+    """What turning adds: to gap rates (m,), approaches with it (m,), and slips (m, 2).
+
+    vel: velocities before, and those that slips are linearised about.
+    """
+    geoms, dt, m = engine.geoms, engine.options.dt, len(held.active)
     if not (np.any(held.turned != PLAIN) or np.any(held.slides)):
         return np.zeros(m), u0, np.zeros((m, 2))
     room, out = scratch_contacts(held, places), np.zeros((m, 4))
     flags = np.column_stack([held.turned != PLAIN, held.slides])
-    turning_of(bodies, geoms, points, room, vel, flags, dt, out)
+    turning_of(geoms, points, room, *vel, flags, dt, out)
     return out[:, 0], u0 + out[:, 1], out[:, 2:]
 
 
 @entry
 def turning_of(
-    bodies: Any, geoms: Any, contacts: Any, active: Any, vel: Array, flags: Array, dt: float, out: Array
+    geoms: Any, contacts: Any, active: Any, vel: Array, ahead: Array, flags: Array, dt: float, out: Array
 ) -> None:
     """Write what turning adds to contacts: to the gap over this step and over the one before, and to the slip.
 
-    flags (m, 2): whether gap and slip count; vel: velocities before; out (m, 4).
+    flags (m, 2): whether gap and slip count; vel: velocities before; ahead: those that are expected; out (m, 4).
     """
     for i in range(out.shape[0]):
         if flags[i, 0]:
-            out[i, 0] = gap_beyond(bodies.ahead, geoms, contacts, active, i, dt)
+            out[i, 0] = gap_beyond(ahead, geoms, contacts, active, i, dt)
             out[i, 1] = gap_beyond(vel, geoms, contacts, active, i, -dt)
         if flags[i, 1]:
-            out[i, 2], out[i, 3] = slip_beyond(bodies.ahead, geoms, contacts, active, i, dt)
+            out[i, 2], out[i, 3] = slip_beyond(ahead, geoms, contacts, active, i, dt)
 
 
-def looked_at(engine: SceneEngine, moment: Moment, pairs_old: int, held: Held, r: Array) -> Look:
-    """The step of an engine from a state, with held choices and impulses r (m, dim)."""
-    points = matched(prepare_at(engine, moment, pairs_old), held)
-    bodies, dim = engine.bodies, engine.options.dim
-    if np.any(bodies.struck != held.struck):
+def looked_at(engine: SceneEngine, moment: Moment, pairs_old: int, held: Held, levels: Sequence[Level]) -> list[Look]:
+    """The step of an engine from a state, with held choices, and with the impulses of each of its levels."""
+    points = matched(prepare_at(engine, moment, pairs_old, held.rows), held)
+    if np.any(engine.bodies.struck != held.struck):
         raise OtherContacts("bodies are struck or not")
-    found = asked(engine, points, held)
-    c = points[held.active]
+    if engine.joints is not None and not np.all(engine.joints.row.used[held.rows]):
+        raise OtherContacts("limits of joints or ropes take part or not")
+    return [_level_looked_at(engine, points, held, level) for level in levels]
+
+
+def _level_looked_at(engine: SceneEngine, points: Any, held: Held, level: Level) -> Look:
+    """One level of a prepared step."""
+    bodies, dim = engine.bodies, engine.options.dim
+    found, rows = asked(engine, points, held, level.about), rows_looked_at(engine, held.rows, held.opened, level.about)
+    c, mobility = points[held.active], mobilities(bodies)
     W = directions(found.frame, found.arm_a, found.arm_b, (c.a, c.b), len(bodies.kind), dim)
-    response = np.einsum("njk,mdnk->mdnj", mobilities(bodies), W)
-    end = bodies.free + np.einsum("md,mdnk->nk", r, response)
+    response = np.einsum("njk,mdnk->mdnj", mobility, W)
+    pulls = np.einsum("njk,rnk->rnj", mobility, rows.D)
+    end = bodies.free + np.einsum("md,mdnk->nk", level.r, response) + np.einsum("r,rnk->nk", level.z, pulls)
     if dim == 2:
         end[:, 2:5] = 0.0
     slip = np.einsum("mdnk,nk->md", W, end) + found.bias[:, :dim]
+    rate = np.einsum("rnk,nk->r", rows.D, end) + rows.soft * level.z - rows.target
     vel, slope = at_end(engine, held, end)
-    pose = moved(bodies.mid, vel, engine.options.theta * engine.options.dt)
-    pose[bodies.kind == layout.STATIC] = bodies.pose[bodies.kind == layout.STATIC]
-    return Look(slip, found.mu, vel, pose, W, response, slope, found.before)
+    pose, moves = bodies.pose.copy(), bodies.kind > layout.STATIC
+    pose[moves] = moved(bodies.mid[moves], vel[moves], engine.options.theta * engine.options.dt)
+    return Look(slip, found.mu, vel, pose, W, response, slope, end, rate, rows, pulls, found.bias[:, :dim])
 
 
 def at_end(engine: SceneEngine, held: Held, end: Array) -> tuple[Array, Array]:
@@ -364,10 +401,12 @@ def held_choices(engine: SceneEngine, points: Any) -> Held:
     active = engine.active[: int(engine.counts[step.ACTIVE])]
     index = active.contact.copy()
     m, c = len(index), points[index]
+    rows = np.zeros(0, np.int64) if engine.joints is None else np.flatnonzero(engine.joints.row.used)
     blank = Held(
         index, index.copy(), points.pair.copy(), points.local.copy(), spacing(points.pair, points.local),
         np.full(m, ZERO), np.zeros(m), np.full(m, PLAIN), np.zeros(m, bool),
         active.impact | (not options.predictive), np.zeros(m, bool), np.abs(c.normal[:, 0]) < 0.7, bodies.struck.copy(),
+        rows, open_limits(engine, rows),
     )  # fmt: skip
     vel, materials = velocities_before(engine, blank), engine.materials
     arm_a, arm_b, frame = arms_and_frames(engine, points, blank)

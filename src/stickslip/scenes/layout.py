@@ -16,13 +16,13 @@ import numpy as np
 STATIC, DRIVEN, MOVING = 0, 1, 2
 CARRIED = -1
 """A body that is part of a composite, which moves in its place (`fusing`)."""
-SPHERE, CAPSULE, HULL, POLYGON, PLANE, FIELD, SMOOTH = range(7)
+SPHERE, CAPSULE, HULL, POLYGON, PLANE, FIELD, SMOOTH, SURFACE = range(8)
 WHOLE, CORNERS, BETWEEN = (
     0.0,
     1.0,
     2.0,
 )  # a geometry of its own; parts of a rounded box: the one with its corners, others
-"""Kinds of geometry; PLANE is a half-space or half-plane, FIELD a height field, SMOOTH a curved form.
+"""Kinds of geometry; PLANE: half-space or half-plane, FIELD: height field, SMOOTH: curved form, SURFACE: triangles.
 
 Pairs are ordered by kind.
 """

@@ -127,7 +127,19 @@ def _field(piece: Piece, o: np.ndarray, d: np.ndarray, dim: int) -> Meeting:
     grid = np.stack([*np.meshgrid(x, y, indexing="ij"), h], axis=-1)
     low, right, up, high = grid[:-1, :-1], grid[1:, :-1], grid[:-1, 1:], grid[1:, 1:]
     corners = [np.concatenate([p.reshape(-1, 3), q.reshape(-1, 3)]) for p, q in ((low, right), (right, high), (up, up))]
-    a, e, f = corners[0], corners[1] - corners[0], corners[2] - corners[0]
+    return _triangles(corners[0], corners[1], corners[2], o, d)
+
+
+def _surface(piece: Piece, o: np.ndarray, d: np.ndarray, dim: int) -> Meeting:
+    """All triangles of a surface at once, from the front."""
+    assert piece.mesh is not None
+    a, b, c = (piece.mesh.vertices[[loop[k] for loop in piece.mesh.loops]] for k in range(3))
+    return _triangles(a, b, c, o, d)
+
+
+def _triangles(a: np.ndarray, b: np.ndarray, c: np.ndarray, o: np.ndarray, d: np.ndarray) -> Meeting:
+    """The first of some triangles, corners (n, 3) each, that a ray meets from the front."""
+    e, f = b - a, c - a
     normal = np.cross(e, f)
     speed = normal @ d
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -201,5 +213,6 @@ _MEETINGS: dict[str, Callable[[Piece, np.ndarray, np.ndarray, int], Meeting]] = 
     "polygon": _faces,
     "plane": _plane,
     "field": _field,
+    "surface": _surface,
     "smooth": _smooth,
 }

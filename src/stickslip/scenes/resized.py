@@ -25,6 +25,7 @@ from stickslip.scenes.shapes import (
     Unbounded,
 )
 from stickslip.scenes.smooth_shapes import Cone, Cylinder, Ellipsoid, RoundedBox, Torus
+from stickslip.scenes.triangle_mesh import TriangleMesh
 
 SCALE = "scale"
 _LENGTHS: tuple[tuple[tuple[type[Shape], ...], tuple[str, ...]], ...] = (
@@ -39,6 +40,7 @@ _LENGTHS: tuple[tuple[tuple[type[Shape], ...], tuple[str, ...]], ...] = (
     ((Polygon,), ("vertices",)),
     ((ConvexHull,), ("points",)),
     ((HeightField,), ("heights", "spacing")),
+    ((TriangleMesh,), ("vertices",)),
 )
 """Fields of the shapes that are lengths [m]."""
 _BY_NAME = ("radius", "length", "height", "tube", "offset", "spacing")  # fields that are one number

@@ -19,7 +19,7 @@ from stickslip.checks import require_numbers
 from stickslip.scenes.checks import length, number, points, quaternion, unit, vector
 from stickslip.scenes.layout import WHOLE
 
-KINDS = ("sphere", "capsule", "hull", "polygon", "plane", "field", "smooth")
+KINDS = ("sphere", "capsule", "hull", "polygon", "plane", "field", "smooth", "surface")
 """Names of the narrow phase's kinds, in its order."""
 MOST_CORNERS = 1000
 FLAT = 1e-9  # of the size: faces whose corners deviate by less are one face

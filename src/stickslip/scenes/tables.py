@@ -21,6 +21,7 @@ from stickslip.scenes.scene import Scene
 from stickslip.scenes.shapes import KINDS, Piece, quaternion_product, rotation_matrix, turn_from_z
 from stickslip.scenes.smooth_shapes import FORMS
 from stickslip.scenes.step import COUNTS
+from stickslip.scenes.triangle_mesh import surface_tables
 
 BODY_KINDS = {"static": layout.STATIC, "driven": layout.DRIVEN, "moving": layout.MOVING}
 SLOP = 1e-9  # of the smallest moving body: gaps below count as closed
@@ -132,6 +133,19 @@ class _Meshes:
             entry[5] = self._add_edges(mesh.vertices, sorted(sides))
         return entry
 
+    def add_surface(self, piece: Piece) -> list[int]:
+        """First corner, corners, first normal, triangles, first number of a surface, see `triangle_mesh`."""
+        assert piece.mesh is not None
+        tables, mesh = surface_tables(piece.mesh), piece.mesh
+        normal_count = sum(map(len, self.normals))
+        entry = [self.corner_count, len(mesh.vertices), normal_count, len(mesh.loops), len(self.corners), 0]
+        self.corner_count += len(tables.corners)
+        self.vertices.append(tables.corners)
+        self.normals.append(tables.normals)
+        self.loops += [(0, 0)] * len(tables.normals)  # a loop for each normal
+        self.corners.extend(tables.numbers.tolist())
+        return entry
+
     def _add_edges(self, vertices: np.ndarray, sides: list[Any]) -> int:
         """Edges sorted by direction, parallel ones side by side."""
         known, count = np.zeros((len(sides), 3)), 0
@@ -162,7 +176,7 @@ class _Meshes:
 
 def _box(piece: Piece) -> np.ndarray:
     """Half widths (3,) of a box about the origin of a piece that holds it, in the axes of the piece."""
-    if piece.kind not in ("hull", "polygon"):
+    if piece.kind not in ("hull", "polygon", "surface"):
         return np.full(3, piece.bound)
     assert piece.mesh is not None
     return np.asarray(np.abs(piece.mesh.vertices).max(axis=0))
@@ -181,6 +195,8 @@ def geom_tables(scene: Scene, materials: list[int], fused: Fusion | None = None)
                 table = [0] * 6
                 if piece.kind in ("hull", "polygon"):
                     table = meshes.add(piece)
+                if piece.kind == "surface":
+                    table = meshes.add_surface(piece)
                 if piece.heights is not None:
                     table = [sum(map(len, heights)), *piece.heights.shape, 0, 0, 0]
                     heights.append(piece.heights.ravel())

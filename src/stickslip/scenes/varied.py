@@ -198,9 +198,12 @@ def value_in(scene: Scene, name: str) -> float:
         return values.pop()
     if name in scene.parameter_names:
         return float(scene.gravity["xyz".index(name[-1])])
+    joint = next((joint for joint in scene.joints if joint.name == label), None)
+    if joint is not None and word in _joint_words(joint):
+        return float(joint.motor.speed if word == "speed" else getattr(joint, word))
     body = next((body for body in scene.bodies[1:] if body.name == label), None)
     if body is None:
-        raise ValueError(f"{name} must be a quantity of a body, a surface or gravity; joints have no derivatives here.")
+        raise ValueError(unknown_name("quantity", name, free_names(scene)))
     if word in _SURFACE:
         return _surface_value(body, word)
     if word in _MASSES:

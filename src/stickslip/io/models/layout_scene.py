@@ -61,6 +61,16 @@ class Shapes(Kind):
                         "spacing": Key(POSITIVE, "of the grid [m]", default=1.0),
                     }
                 ),
+                "triangle-mesh": Table(
+                    {
+                        "vertices": Key(ListOf(POINT, 3), "corners [m]", required=True),
+                        "triangles": Key(
+                            ListOf(ListOf(NUMBER, 3, 3), 1),
+                            "three corner numbers each, from 0, seen from outside",
+                            required=True,
+                        ),
+                    }
+                ),
                 "compound": Table({"parts": Key(ListOf(part, 1), "shapes that move as one body", required=True)}),
             },
         )

@@ -36,6 +36,7 @@ from stickslip.scenes.shapes import (
     require_dimension,
 )
 from stickslip.scenes.smooth_shapes import Cone, Cylinder, Disc, Ellipsoid, RoundedBox, Torus
+from stickslip.scenes.triangle_mesh import TriangleMesh
 
 _SHAPES: dict[str, type[Any]] = {
     "circle": Circle,
@@ -53,6 +54,7 @@ _SHAPES: dict[str, type[Any]] = {
     "cone": Cone,
     "torus": Torus,
     "rounded-box": RoundedBox,
+    "triangle-mesh": TriangleMesh,
 }
 _MATERIAL = ("friction", "restitution", "restitution_tangential", "friction_impact", "patch", "pressure", "rolling")
 _OF_CLI = ("stepper", "theta", "every")  # options that the command line puts together

@@ -102,6 +102,20 @@ def box_around(corners: np.ndarray, count: int) -> tuple[Point, Point]:
     return (a, b, c), (d, e, f)
 
 
+@kernel
+def over_face(hulls: Hulls, room: Room, face: int, n: np.ndarray, v: Point, slack: float) -> bool:
+    """Whether a point v lies over a face of the polyhedron placed in `room`, whose normal is n, up to `slack` [m]."""
+    corners, loop = room.corners_a, hulls.loops[face]
+    for k in range(loop[1]):
+        P, Q = corners[hulls.corners[loop[0] + k]], corners[hulls.corners[loop[0] + (k + 1) % loop[1]]]
+        e0, e1, e2 = Q[0] - P[0], Q[1] - P[1], Q[2] - P[2]
+        a, b, c = e1 * n[2] - e2 * n[1], e2 * n[0] - e0 * n[2], e0 * n[1] - e1 * n[0]
+        side = a * (v[0] - P[0]) + b * (v[1] - P[1]) + c * (v[2] - P[2])
+        if side > slack * math.sqrt(e0 * e0 + e1 * e1 + e2 * e2):
+            return False
+    return True
+
+
 @kernel(apart=True)
 def peak_faces(
     hulls: Hulls, room: Room, begin: int, count: int, table: np.ndarray, field: np.ndarray, heights: np.ndarray,
@@ -121,15 +135,9 @@ def peak_faces(
             face, best = f, s
     if face < 0 or (most > 0.0 and best < most):
         return count
-    n, loop = normals[face], hulls.loops[table[2] + face]
-    if most > 0.0:  # outside: the face has to lie over the point
-        for k in range(loop[1]):
-            P, Q = corners[hulls.corners[loop[0] + k]], corners[hulls.corners[loop[0] + (k + 1) % loop[1]]]
-            e0, e1, e2 = Q[0] - P[0], Q[1] - P[1], Q[2] - P[2]
-            a, b, c = e1 * n[2] - e2 * n[1], e2 * n[0] - e0 * n[2], e0 * n[1] - e1 * n[0]
-            side = a * (v[0] - P[0]) + b * (v[1] - P[1]) + c * (v[2] - P[2])
-            if side > CLIP * size[0] * math.sqrt(e0 * e0 + e1 * e1 + e2 * e2):
-                return count
+    n = normals[face]
+    if most > 0.0 and not over_face(hulls, room, table[2] + face, n, v, CLIP * size[0]):
+        return count
     return add_field(room, begin, count, field, size, v, (-n[0], -n[1], -n[2]), best)
 
 

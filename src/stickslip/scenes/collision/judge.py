@@ -36,8 +36,8 @@ class Judged(NamedTuple):
 def judge_gaps(scene: Scene, trajectory: Trajectory | None = None, record: int = -1) -> list[Judged]:
     """Own gaps and coal's distances of all pairs of bodies that touch at a record of a trajectory, or at the start.
 
-    Both are signed: negative where the bodies overlap, by the least depth.  Scenes in space; pairs with a height field,
-    which is not convex, are left out.
+    Both are signed: negative where the bodies overlap, by the least depth.  Scenes in space; height fields and
+    surfaces of triangles, which are not convex, are left out.
     """
     from stickslip.scenes.engine import SceneEngine
     from stickslip.scenes.fusing import gather
@@ -75,7 +75,7 @@ def _body_distance(first: Body, pose: np.ndarray, second: Body, other: np.ndarra
     """The least distance of the pieces of two bodies [m]; None where a piece is not convex."""
     assert first.shape is not None and second.shape is not None
     pieces, others = first.shape.pieces(3), second.shape.pieces(3)
-    if any(piece.kind == "field" for piece in (*pieces, *others)):
+    if any(piece.kind in ("field", "surface") for piece in (*pieces, *others)):
         return None
     return min(
         _piece_distance(p, _of_shape(first, pose), q, _of_shape(second, other))[0] for p in pieces for q in others

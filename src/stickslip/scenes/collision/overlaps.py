@@ -5,12 +5,13 @@ length of the shortest vector in the convex hull of the differences of their poi
 the radii.  Where this hull holds the origin, they overlap by the distance of the origin from its nearest face (Qhull),
 plus the radii: the least shift that parts them.
 
-A height field is not convex.  Its overlap is the depth of the deepest of many points of a body below the ground, and of
-many points of the ground inside a polyhedron.
+Height fields and surfaces of triangles are not convex.  Their overlap is the depth of the deepest of many points of a
+body below the ground, and of many points of the ground inside a polyhedron.
 """
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ import numpy as np
 
 from stickslip.scenes.bodies import Body
 from stickslip.scenes.scene import Scene
-from stickslip.scenes.shapes import Piece, quaternion_product, rotation_matrix
+from stickslip.scenes.shapes import Mesh, Piece, quaternion_product, rotation_matrix
 from stickslip.trajectory import Trajectory
 
 TOUCHING = 1e-9  # of the size: points nearer to the hull count as inside
@@ -173,7 +174,7 @@ def _place(piece: Piece, body: Body, pose: np.ndarray) -> _Placed:
 
 def _depth(p: _Placed, q: _Placed, dim: int) -> float:
     """By how much two pieces overlap [m]; not positive where they do not."""
-    if q.piece.kind in ("plane", "field"):
+    if q.piece.kind in ("plane", "field", "surface"):
         p, q = q, p
     if p.piece.kind == "plane":
         return q.radius - float(np.min((q.points - p.origin) @ p.R[:, 2]))
@@ -181,6 +182,8 @@ def _depth(p: _Placed, q: _Placed, dim: int) -> float:
         return -1.0
     if p.piece.kind == "field":
         return _depth_in_ground(p, q)
+    if p.piece.kind == "surface":
+        return _depth_behind(p, q)
     if np.linalg.norm(p.middle - q.middle) > p.bound + q.bound:
         return -1.0
     differences = (p.points[:, None] - q.points[None]).reshape(-1, 3)
@@ -231,6 +234,53 @@ def _depth_in_ground(ground: _Placed, body: _Placed) -> float:
     return max(depth, -float(outside.min(initial=np.inf)))
 
 
+def _depth_behind(surface: _Placed, body: _Placed) -> float:
+    """How far a convex piece reaches behind a surface of triangles."""
+    mesh = surface.piece.mesh
+    assert mesh is not None
+    corners = (body.points - surface.origin) @ surface.R
+    triangles = mesh.vertices[np.array(mesh.loops)]
+    reach = body.radius + float(np.ptp(corners, axis=0).max())
+    low, high = corners.min(axis=0) - reach, corners.max(axis=0) + reach
+    near = triangles[np.all((triangles.max(axis=1) >= low) & (triangles.min(axis=1) <= high), axis=1)]
+    if not len(near):
+        return -1.0
+    rim = _rim(mesh)
+    depth = body.radius - min(_in_front(point, near, rim) for point in _samples(body.piece, corners))
+    if body.piece.mesh is None:
+        return depth
+    share = np.linspace(0.0, 1.0, SAMPLES + 1)[:, None]
+    edges = [P + share * (Q - P) for T in near for P, Q in zip(T, np.roll(T, -1, axis=0), strict=True)]
+    normals = body.piece.mesh.normals @ body.R.T @ surface.R
+    first = corners[[loop[0] for loop in body.piece.mesh.loops]]
+    outside = (np.concatenate(edges) @ normals.T - np.sum(normals * first, axis=1)).max(axis=1)
+    return max(depth, -float(outside.min(initial=np.inf)))
+
+
+def _in_front(point: np.ndarray, triangles: np.ndarray, rim: np.ndarray) -> float:
+    """Distance of a point from triangles (n, 3, 3), negative behind them.
+
+    Of the triangles that are nearest, the one that the point sees least aslant has the sign.  What is nearest to the
+    rim (m, 3, 3) of an open surface, edges as flat triangles, counts as in front: rims are felt from there alone.
+    """
+    triangles = _in_reach(point, triangles)
+    distances = _from_each(point, triangles)
+    least, size = float(distances.min()), TOUCHING * float(np.ptp(triangles, axis=1).max())
+    if len(rim) and float(_from_each(point, rim).min()) <= least + size:
+        return least
+    nearest = triangles[distances <= least + size]
+    normals = np.cross(nearest[:, 1] - nearest[:, 0], nearest[:, 2] - nearest[:, 0])
+    heights = np.sum(normals * (point - nearest[:, 0]), axis=1) / np.linalg.norm(normals, axis=1)
+    return math.copysign(least, float(heights[np.argmax(np.abs(heights))]))
+
+
+def _rim(mesh: Mesh) -> np.ndarray:
+    """Edges (m, 3, 3) of a surface with a triangle on one side alone; their last corner stands twice."""
+    sides = {(p, q) for loop in mesh.loops for p, q in zip(loop, loop[1:] + loop[:1], strict=True)}
+    alone = [(p, q, q) for p, q in sides if (q, p) not in sides]
+    return mesh.vertices[np.array(alone, np.int64).reshape(-1, 3)]
+
+
 def _samples(piece: Piece, corners: np.ndarray) -> np.ndarray:
     """Points of the axis of a capsule, or of the edges and faces of a polyhedron."""
     share = np.linspace(0.0, 1.0, SAMPLES + 1)[:, None]
@@ -278,22 +328,35 @@ def _above_ground(heights: np.ndarray, spacing: float, points: np.ndarray) -> np
     return distance
 
 
+def _in_reach(point: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    """Those of some triangles (n, 3, 3) that may be the nearest to a point, by balls around them."""
+    centre = triangles.mean(axis=1)
+    reach = np.linalg.norm(triangles - centre[:, None], axis=2).max(axis=1)
+    away = np.linalg.norm(centre - point, axis=1)
+    return triangles[away - reach <= (away + reach).min()]
+
+
 def _from_triangles(point: np.ndarray, triangles: np.ndarray, centre: np.ndarray, reach: np.ndarray) -> float:
     """Least distance of a point from triangles (n, 3, 3) that lie in balls of radius `reach` around `centre`."""
     offset = centre - point
     away = np.sqrt(np.einsum("ij,ij->i", offset, offset))
-    triangles = triangles[away - reach <= (away + reach).min()]
+    return float(_from_each(point, triangles[away - reach <= (away + reach).min()]).min())
+
+
+def _from_each(point: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    """Distances (n,) of a point from triangles (n, 3, 3), of which some may be flat."""
     A, B, C = triangles[:, 0], triangles[:, 1], triangles[:, 2]
-    best = np.inf
-    for P, Q in ((A, B), (B, C), (C, A)):
-        d = Q - P
-        share = np.clip(np.sum((point - P) * d, axis=1) / np.sum(d * d, axis=1), 0.0, 1.0)
-        best = min(best, float(np.linalg.norm(P + share[:, None] * d - point, axis=1).min()))
-    u, v, w = B - A, C - A, point - A
-    uu, vv, uv = np.sum(u * u, axis=1), np.sum(v * v, axis=1), np.sum(u * v, axis=1)
-    uw, vw = np.sum(u * w, axis=1), np.sum(v * w, axis=1)
-    det = uu * vv - uv * uv
-    s, t = (vv * uw - uv * vw) / det, (uu * vw - uv * uw) / det
-    over = (s >= 0.0) & (t >= 0.0) & (s + t <= 1.0)
-    foot = A + s[:, None] * u + t[:, None] * v
-    return min(best, float(np.linalg.norm(foot - point, axis=1)[over].min(initial=np.inf)))
+    best = np.full(len(triangles), np.inf)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for P, Q in ((A, B), (B, C), (C, A)):
+            d = Q - P
+            share = np.clip(np.nan_to_num(np.sum((point - P) * d, axis=1) / np.sum(d * d, axis=1)), 0.0, 1.0)
+            best = np.minimum(best, np.linalg.norm(P + share[:, None] * d - point, axis=1))
+        u, v, w = B - A, C - A, point - A
+        uu, vv, uv = np.sum(u * u, axis=1), np.sum(v * v, axis=1), np.sum(u * v, axis=1)
+        uw, vw = np.sum(u * w, axis=1), np.sum(v * w, axis=1)
+        det = uu * vv - uv * uv
+        s, t = (vv * uw - uv * vw) / det, (uu * vw - uv * uw) / det
+        over = (s >= 0.0) & (t >= 0.0) & (s + t <= 1.0)
+        foot = np.linalg.norm(A + s[:, None] * u + t[:, None] * v - point, axis=1)
+    return np.where(over, np.minimum(best, foot), best)

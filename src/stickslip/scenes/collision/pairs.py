@@ -6,14 +6,19 @@ compiled, and all scenes share the machine code of the time loop.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from stickslip.jit import entry
+from stickslip.jit import entry, kernel
 from stickslip.scenes.collision.capsule import ball_hull, ball_polygon, capsule_hull, capsule_polygon
 from stickslip.scenes.collision.field_hull import hull_on_field
 from stickslip.scenes.collision.field_round import ball_field, capsule_on_field
 from stickslip.scenes.collision.flat import box_above, hull_pair, polygon_pair, shape_plane
 from stickslip.scenes.collision.flat_smooth import form_on_hull
+from stickslip.scenes.collision.mesh import Surface
+from stickslip.scenes.collision.mesh_hull import hull_on_mesh
+from stickslip.scenes.collision.mesh_round import ball_on_mesh, capsule_on_mesh
 from stickslip.scenes.collision.round import ball_capsule, ball_plane, balls, capsule_plane, capsules, corners_plane
 from stickslip.scenes.collision.smooth import ball_form, capsule_form, ellipsoids, form_above
 from stickslip.scenes.layout import (
@@ -26,6 +31,7 @@ from stickslip.scenes.layout import (
     POLYGON,
     SMOOTH,
     SPHERE,
+    SURFACE,
     ZERO,
     Geoms,
     Room,
@@ -35,7 +41,7 @@ from stickslip.scenes.rotation import to_body
 from stickslip.scenes.scene import Scene
 from stickslip.scenes.shapes import Piece
 
-KINDS = 7
+KINDS = 8
 
 
 @entry
@@ -175,6 +181,32 @@ def smooth_smooth(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, marg
     return ellipsoids(room, geoms.measure[i], room.pose[0], geoms.measure[j], room.pose[1], margin)
 
 
+@kernel
+def surface_of(shapes: Shapes, geoms: Geoms, room: Room, j: int) -> Any:
+    """Geometry j, a surface of triangles."""
+    hulls = shapes.hulls
+    return Surface(hulls.vertices, hulls.normals, hulls.corners, geoms.table[j], room.pose[1])
+
+
+@entry
+def sphere_surface(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
+    p = room.pose[0]
+    centre = to_body(room.pose[1], p[0], p[1], p[2])
+    return ball_on_mesh(surface_of(shapes, geoms, room, j), room, centre, geoms.extent[i, 0], margin)
+
+
+@entry
+def capsule_surface(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
+    own = geoms.extent[i]
+    return capsule_on_mesh(surface_of(shapes, geoms, room, j), room, room.pose[0], own[1], own[0], margin)
+
+
+@entry
+def hull_surface(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
+    surface = surface_of(shapes, geoms, room, j)
+    return hull_on_mesh(shapes.hulls, geoms.table[i], surface, room, room.pose[0], geoms.bound[i], margin)
+
+
 PAIRS = {
     (SPHERE, SPHERE): sphere_sphere,
     (SPHERE, CAPSULE): sphere_capsule,
@@ -197,6 +229,9 @@ PAIRS = {
     (HULL, SMOOTH): hull_smooth,
     (PLANE, SMOOTH): plane_smooth,
     (SMOOTH, SMOOTH): smooth_smooth,
+    (SPHERE, SURFACE): sphere_surface,
+    (CAPSULE, SURFACE): capsule_surface,
+    (HULL, SURFACE): hull_surface,
 }
 """The function of each pair of kinds, the smaller kind first."""
 
