@@ -27,6 +27,7 @@ WORDS = {
     "checks": "what users may give",
     "circuits": "networks with diodes",
     "cli": "commands",
+    "bars": "progress of a run",
     "codes": "numbers with names",
     "contact": "the contact problem",
     "control": "laws that drive a run",

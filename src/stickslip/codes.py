@@ -1,4 +1,4 @@
-"""What kernels and their callers call by number: statuses, contact states, elements, places in the book.
+"""Numbers by which kernels and their callers call things: statuses, contact states, elements, places in the book.
 
 Plain constants, which no system changes; tolerances that both sides know are here as well.
 """

@@ -1,4 +1,4 @@
-"""What the surroundings of a process ask for: checks that an ordinary run does without, a bar on its terminal."""
+"""Wishes of the surroundings of a process: checks that an ordinary run does without, a bar on its terminal."""
 
 from __future__ import annotations
 

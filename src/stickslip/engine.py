@@ -246,7 +246,7 @@ class Engine(Protocol):
         return None  # a mechanism is driven by its parameters, which stay with the simulator
 
     def ray(self, origin: Any, direction: Any, length: Any, ignore: Any) -> Any:
-        """What a ray meets first in a scene, see `Simulator.ray`."""
+        """First hit of a ray in a scene, see `Simulator.ray`."""
         raise ValueError("ray is for scenes; a mechanism has no shapes.")
 
     def measure(self, state: Any, t: Array, q: Array, u: Array) -> Measured:

@@ -494,7 +494,7 @@ def picture_of(shown: Any) -> tuple[Drawing, str]:
 
 
 def as_shown(scenario: Any, trajectory: Trajectory) -> Any:
-    """What figures and pages ask for title, source and picture: a scenario, or one made of the own `Scene` of a run."""
+    """Title, source and picture for figures and pages: a scenario, or one made of the own `Scene` of a run."""
     if scenario is None or isinstance(scenario, Scenario):
         return scenario
     if not isinstance(scenario, Scene):

@@ -99,14 +99,14 @@ def test_a_scene_runs_as_other_entries_do(run, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("command", "why"),
+    ("command", "name", "why"),
     [
-        ("converge", "balls with friction on balls in space"),
-        ("limit-cycle", "billiards is a scene of bodies and shapes"),
+        ("converge", "poured_spheres", "it takes 1 to 12 bodies that move, got 300"),
+        ("limit-cycle", "billiards", "billiards is a scene of bodies and shapes"),
     ],
 )
-def test_commands_that_need_coordinates_refuse_scenes(run, command, why):
-    code, out, err = run(command, "billiards")
+def test_commands_that_need_coordinates_refuse_scenes(run, command, name, why):
+    code, out, err = run(command, name)
     assert (code, out) == (2, "")
     assert why in err and err.count("\n") == 1
 

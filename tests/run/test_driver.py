@@ -111,7 +111,7 @@ def test_every_public_simulate_says_what_it_takes():
     for call in (ss.simulate, ss.Scene.simulate, Scenario.simulate, SceneScenario.simulate):
         parameters = inspect.signature(call).parameters
         assert {"dt", "t_end", "stepper", "t0", "progress", "records", "checks"} <= set(parameters)
-        assert len([name for name in parameters if name != "self"]) <= 16
+        assert len([name for name in parameters if name != "self"]) <= 17
     scene = ss.library.get("thrown_cube")
     assert isinstance(scene, Scenario) and scene.parameters == {} and scene.contact_names == ("cube",)
     start = scene.simulate(t_end=scene.dt)

@@ -114,8 +114,8 @@ def ensemble(
     threads : of the device "cpu"; default: all cores.  The result does not depend on it.
     dt, t_end, stepper, solver, law, params, penetration_tol : as in `simulate`; default: the scenario's own.
     control : a `ControlLaw` in the kernel language, for mechanisms on the device "cpu"; each member has its own memory.
-    progress : show a progress bar on stderr (None: after two seconds, where stderr is a terminal); or a function that
-        is called with the number of steps done.
+    progress : show a progress bar (None: after two seconds, on a terminal or in a notebook); or a function that is
+        called with the number of steps done.
 
     What is watched:
 

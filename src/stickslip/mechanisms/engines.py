@@ -38,7 +38,7 @@ LONG_RUN = 50_000
 
 
 class MechanismEngine(Engine):
-    """What the engines of mechanisms share: how a run began, whether it has left all bounds, and why it ended."""
+    """Parts that the engines of mechanisms share: how a run began, whether it has left all bounds, and why it ended."""
 
     system: System
     stepper: Any
@@ -52,7 +52,7 @@ class MechanismEngine(Engine):
         self.begun, self.left = state, steps - state.step
 
     def certificate(self) -> dict[str, Any]:
-        """What the constraints add to the certificate."""
+        """Numbers that the constraints add to the certificate."""
         book = self.begun.book
         return {
             "max_constraint_error": float(book[codes.CONSTRAINT_ERROR]),
@@ -239,7 +239,7 @@ class Compiled(MechanismEngine):
             self.helper.controller = self.controller
 
     def arguments(self, memory: Memory, n_steps: int, block: Block) -> tuple[Any, ...]:
-        """What the kernel takes; its arrays are those of the state and of the block."""
+        """Arguments of the kernel; its arrays are those of the state and of the block."""
         sweeps, tol = self.solver.max_iterations or 10_000, float(self.solver.tol)
         p = memory.p
         if self.law is not None:

@@ -316,7 +316,7 @@ class SceneLabels:
 
 
 def _forced(scene: Scene) -> int:
-    """What does work beside contacts, gravity and springs: see `Certificate.forced`.
+    """Sources of work beside contacts, gravity and springs: see `Certificate.forced`.
 
     The work of a torque that is given is booked with the forces, or with the motors where its joint has more rows.
     """

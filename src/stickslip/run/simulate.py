@@ -79,7 +79,7 @@ def simulate(
     engine : "compiled", "reference" (plain NumPy), or "auto": compiled where stepper and solver have a kernel; where
         they have none, the run warns that it is on the reference engine.
     control : a `ControlLaw`, which sets parameters at a rate of its own.
-    progress : show a progress bar on stderr (None: when the run takes more than two seconds and stderr is a terminal);
+    progress : show a progress bar on stderr (None: on a terminal or in a notebook, after two seconds);
         or a function of the number of steps done, called some times a second, which may raise KeyboardInterrupt to end
         the run as Ctrl-C does.
     records, checks : `Records` and `Checks`, where their fields are described; the fields are keywords of this call as
@@ -193,7 +193,7 @@ def _depth(system: System, q: Any, u: Any, t: float, params: Mapping[str, float]
 
 
 def _notes(system: System, p: Array, stepper: Integrator, solver: PlanarSolver, law: ImpactLaw) -> dict[str, str]:
-    """What was chosen besides the names of stepper and solver: for the trajectory's attributes and its file."""
+    """Options besides the names of stepper and solver: for the trajectory's attributes and its file."""
     _, eps_N, eps_T, _ = system.laws(p)
     eps_N, eps_T = law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
     laws = [f"{name}: {each}" for name, each in zip(system.contact_names, system.friction_laws, strict=True) if each]

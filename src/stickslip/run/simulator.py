@@ -153,7 +153,7 @@ class Simulator:
 
     @property
     def scenario(self) -> Any:
-        """What moves: the `Scenario`, or the scene with its title."""
+        """The moving thing: the `Scenario`, or the scene with its title."""
         return self._scenario
 
     @property
@@ -329,7 +329,7 @@ class Simulator:
         return ContactTable(columns)
 
     def ray(self, origin: Any, direction: Any, length: float | None = None, ignore: Any = ()) -> Hit | None:
-        """What a ray from `origin` along `direction` meets first in a scene: body, point, normal, distance; or None.
+        """First hit of a ray from `origin` along `direction` in a scene: body, point, normal, distance; or None.
 
         length : how far it goes [m]; None: without end.
         ignore : bodies that it passes through, by name, number or the `Body` itself; those that hold the origin do not
@@ -339,7 +339,7 @@ class Simulator:
         return found
 
     def trajectory(self) -> Trajectory:
-        """What was recorded since the start, or since the last `set_state`, with its certificate."""
+        """Records since the start, or since the last `set_state`, with its certificate."""
         self._single.flush()
         store = copy.copy(self._store)
         store.parts, store.events = list(store.parts), list(store.events)

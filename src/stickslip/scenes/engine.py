@@ -330,7 +330,7 @@ class SceneEngine(Engine):
         return step.DONE if code == step.EVENTS_FULL else code
 
     def _arguments(self, state: SceneState, n: int, block: Block, resume: bool) -> tuple[Any, ...]:
-        """What the kernel takes for n steps; it writes records behind those that the block has."""
+        """Arguments of the kernel for n steps; it writes records behind those that the block has."""
         assert block.measured is not None
         measured = block.measured
         records = (block.q, block.u, block.impulse, block.state, measured.gap, measured.energy)

@@ -1,4 +1,4 @@
-"""What a user gives for a body, made definite: its material, its inertia, the times at which it comes and goes."""
+"""Data that a user gives for a body, made definite: its material, its inertia, the times at which it comes and goes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _require_resistance(mu: Any, e_T: Any, patch: Any, rolling: Any, dim: int, w
 
 
 def _friction_of(friction: Any, dim: int, whose: str) -> Any:
-    """What a friction law stands for: numbers where they say it all, else the law, whose parameters are numbers."""
+    """Meaning of a friction law: numbers where they say it all, else the law, whose parameters are numbers."""
     if not isinstance(friction, FrictionLaw):
         return friction
     if isinstance(friction, Elliptic):

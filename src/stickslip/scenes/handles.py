@@ -37,7 +37,7 @@ DRIVES = [SPEED, EFFORT, TARGET, STIFFNESS, DAMPING, TORQUE]
 
 
 class _Handle:
-    """What belongs to a simulator, whichever engine it has: `set_state` and `reset` begin with a new one."""
+    """Belongings of a simulator, whichever engine it has: `set_state` and `reset` begin with a new one."""
 
     __slots__ = ("_held",)
 

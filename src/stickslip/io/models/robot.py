@@ -30,7 +30,7 @@ BASE = ("auto", "fixed", "free")
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """What a user can ask of an import.
+    """Options of an import.
 
     Attributes
     ----------
