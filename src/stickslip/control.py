@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from stickslip.codes import CONTROL_FAILED
 from stickslip.debug import outside
 from stickslip.jit import Kernel, KernelError, kernel
 from stickslip.jit.addresses import known
+from stickslip.jit.watching import strayed, watch
 
 WHAT_HELPS = "docs/kernels.md says what a kernel may do."
 NEVER = -1
@@ -290,12 +292,40 @@ def _address(law: ControlLaw, now: Any) -> tuple[int, str]:
     if not isinstance(found, FunctionType):
         return 0, f"it is an object of type {type(found).__name__}, not a function."
     own = Kernel(found, inline=True)
-
-    def call(now: Any) -> int:
-        own(now)
-        return 0
-
     try:
-        return Kernel(call).address(now), ""
+        return Kernel(_with_lengths(own, now)).address(now), ""
     except KernelError as problem:
         return 0, str(problem)
+
+
+def _with_lengths(own: Kernel, now: Any) -> Callable[[Any], int]:
+    """A law whose arrays have lengths that the translator knows.
+
+    So a number in the law's text that is outside its array is refused with its line, and an index that is computed
+    fails the call.  Machine code would read or write whatever lies there.
+    """
+    n_q, n_u, n_memory = len(now.q), len(now.u), len(now.memory)
+    if isinstance(now, MechanismNow):
+        n_p, n, n_inputs = len(now.p), len(now.impulse), len(now.inputs)
+
+        def of_mechanism(now: Any) -> int:
+            inputs, memory = now.inputs[:n_inputs], now.memory[:n_memory]
+            watch()
+            own(MechanismNow(now.t, now.q[:n_q], now.u[:n_u], now.p[:n_p], now.impulse[:n], inputs, memory))
+            if strayed():
+                now.memory[0] = math.nan  # which fails the call
+            return 0
+
+        return of_mechanism
+    joints, (bodies, wide) = len(now.coordinate), now.force.shape
+
+    def of_scene(now: Any) -> int:
+        x, v, torque = now.coordinate[:joints], now.speed[:joints], now.torque[:joints]
+        target, speed, force = now.target[:joints], now.motor_speed[:joints], now.force[:bodies, :wide]
+        watch()
+        own(SceneNow(now.t, now.q[:n_q], now.u[:n_u], x, v, torque, target, speed, force, now.memory[:n_memory]))
+        if strayed():
+            now.memory[0] = math.nan  # which fails the call
+        return 0
+
+    return of_scene

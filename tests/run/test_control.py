@@ -125,6 +125,29 @@ def test_what_a_law_remembers_is_saved_restored_and_copied():
     assert sim.control_memory == pytest.approx([1.5])
 
 
+def counts(now):
+    now.memory[0] += 1.0
+
+
+def test_a_law_has_its_own_memory_after_a_restore_and_in_copies():
+    """Not that of another law of equal length, and not the empty one from before it began."""
+    sim, law = walker(), ss.ControlLaw(swing, inputs=["torque"], memory=[0.5], rate=50)
+    other = ss.ControlLaw(counts, inputs=["torque"], memory=[100.0], rate=50)
+    before = sim.save()
+    sim.run(0.2, control=law)
+    saved = sim.save()
+    sim.restore(before)
+    sim.run(0.2, control=law)
+    assert sim.control_memory == pytest.approx([1.5])
+    for each in (sim, sim.copy(), pickle.loads(pickle.dumps(sim))):
+        each.restore(saved)
+        each.run(0.4, control=other)
+        assert each.control_memory.tolist() == [110.0]
+        each.restore(pickle.loads(pickle.dumps(saved)))
+        each.run(0.4, control=law)
+        assert each.control_memory == pytest.approx([2.5])
+
+
 def test_a_run_that_goes_on_from_its_file_has_the_law_where_it_was(tmp_path):
     law = ss.ControlLaw(swing, inputs=["torque"], memory=[0.0], rate=50)
     scenario, file = ss.library.compass_gait(torque=0.0), tmp_path / "run.nc"
@@ -159,6 +182,29 @@ def test_a_law_that_fails_stops_at_the_end_of_a_step(function, words):
     sim.run(0.2, control=swing_by_hand)  # it can be stepped on
     run = ss.library.compass_gait(torque=0.0).simulate(dt=2e-3, t_end=1.0, control=law)
     assert not run.complete and words in run.status and run.t[-1] == pytest.approx(0.12)
+
+
+def strays_far(now):
+    now.memory[7] = 1.0
+
+
+def strays_in_a_loop(now):
+    for k in range(5):
+        now.inputs[0] += 0.0 * now.q[k]
+
+
+def strays_below(now):
+    k = 0 if now.t > 1.0 else -1
+    now.memory[k] = 1.0
+
+
+@pytest.mark.parametrize("function", [strays_far, strays_in_a_loop, strays_below])
+@pytest.mark.filterwarnings("ignore:control law 'strays_far' runs in Python")
+def test_an_index_outside_an_array_fails_the_call_and_writes_nowhere(function):
+    sim = walker()
+    with pytest.raises(ss.StepError, match="index"):
+        sim.run(0.1, control=ss.ControlLaw(function, inputs=["torque"], memory=[0.5]))
+    assert sim.t == 0.0 and sim.control_memory.tolist() == [0.5] and sim.params["torque"] == 0.0
 
 
 def lead(now):

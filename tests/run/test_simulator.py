@@ -279,6 +279,26 @@ def test_a_state_that_tears_a_joint_is_refused():
     assert sim.t == 2.0 and sim.joint("hip").coordinate == pytest.approx(np.pi / 2, abs=1e-12)
 
 
+def test_a_state_that_steps_have_led_to_can_be_pushed_on_also_from_a_control_law():
+    """Joints drift by a little, more than a state that is given may; time tells where a run ends, not the steps."""
+    scene = ss.Scene(dim=2)
+    pole = scene.add_body(ss.Polygon.rectangle(0.04, 1.0), mass=0.2, position=(0.5, 0.0), orientation=np.pi / 2)
+    scene.add_revolute(None, pole, (0, 0), name="hinge")
+    sim, free, calls = ss.Simulator(scene, dt=1e-2), ss.Simulator(scene, dt=1e-2), []
+
+    def nudge(sim):
+        calls.append(sim.t)
+        assert len(calls) <= 10
+        sim.set_state(u=sim.u)
+
+    free.run(1.0)
+    sim.run(1.0, control=nudge, rate=10)
+    assert len(calls) == 10 and sim.t == pytest.approx(1.0)
+    np.testing.assert_allclose(sim.q, free.q, atol=1e-3)
+    with pytest.raises(ValueError, match="agree with the joints"):
+        sim.set_state(q=sim.q + np.array([0.01, 0.0, 0.0]))
+
+
 def test_set_state_goes_on_as_a_run_from_there():
     scenario = ss.library.bouncing_ball(restitution=0.5)
     sim = ss.Simulator(scenario, dt=1e-3)

@@ -377,3 +377,23 @@ def test_stiff_spring_presses_a_body_to_the_floor():
     trajectory = scene.simulate(dt=1e-3, t_end=0.1, every=100, stepper="moreau-jean")
     assert trajectory.normal_impulse[-1, 0] == pytest.approx(0.1 * (2 * G + 1e7 * 1e-4), rel=1e-9)
     assert np.abs(trajectory.q[-1] - trajectory.q[0]).max() < 1e-9
+
+
+@pytest.mark.parametrize("drive", ["motor", "velocity", "torque"])
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_no_drive_leaps_over_the_limit_that_is_as_far_or_farther(drive, side):
+    """The nearer limit has the row of a step, unless the step leads past the other one."""
+    scene = ss.Scene(dim=2, gravity=0.0)
+    start = {"angular_velocity": 700.0 * side, "velocity": (0.0, 350.0 * side)} if drive == "velocity" else {}
+    arm = scene.add_body(ss.Polygon.rectangle(1.0, 0.1), mass=1.0, position=(0.5, 0.0), **start)
+    limits = (-0.45, 0.5) if side > 0.0 else (-0.5, 0.45)
+    scene.add_revolute(None, arm, (0, 0), limits=limits, armature=0.1 if drive == "torque" else 0.0, name="hinge")
+    sim, most = ss.Simulator(scene, dt=1e-3), 0.0
+    if drive == "motor":
+        sim.joint("hinge").motor = ss.Motor(target=3.0 * side, stiffness=1e6)
+    elif drive == "torque":
+        sim.joint("hinge").torque = 3e6 * side
+    for _ in range(20):
+        sim.step()
+        most = max(most, side * sim.joint("hinge").coordinate)
+    assert most == pytest.approx(0.5, abs=1e-9)

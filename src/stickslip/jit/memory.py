@@ -127,6 +127,8 @@ def part(writer: Writer, view: View, index: tuple[Value | slice, ...]) -> View |
                 raise KernelError(f"index {first} is outside an axis of length {size}.")
             if isinstance(first, int) and first < 0:
                 first = difference(writer, size, -first)
+            if isinstance(first, str) and isinstance(size, int) and writer.watched is not None:
+                first = _inside(writer, writer.watched, first, size)
         step = product(writer, first, stride)
         if isinstance(step, int):
             known += step
@@ -142,6 +144,15 @@ def part(writer: Writer, view: View, index: tuple[Value | slice, ...]) -> View |
         writer.module.has_records = True
         return Record(view.dtype, pointer, view.read_only)
     return pointer
+
+
+def _inside(writer: Writer, watched: str, index: str, size: int) -> str:
+    """The index where it is inside an axis, else 0, and a note of it."""
+    fits = writer.value(f"icmp ult i64 {index}, {size}")
+    before = writer.value(f"load i64, ptr {watched}, align 8")
+    after = writer.value(f"select i1 {fits}, i64 {before}, i64 1")
+    writer.do(f"store i64 {after}, ptr {watched}, align 8")
+    return writer.value(f"select i1 {fits}, i64 {index}, i64 0")
 
 
 def _ends(writer: Writer, item: slice, size: Size) -> tuple[Size, Size]:

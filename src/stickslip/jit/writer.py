@@ -103,6 +103,7 @@ class Writer:
         self.slots: list[str] = []
         self.ended = False  # the block has ended: what follows is never reached, and left out
         self.reorder_sums = False  # sums may be reordered, so that loops over them use vector registers
+        self.watched: str | None = None  # where it is noted that an index was outside its axis (`watch`)
         self._count = 0
 
     def name(self) -> str:

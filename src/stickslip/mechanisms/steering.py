@@ -154,7 +154,7 @@ class MechanismController(Controller):
             return f"control law {self.law.name!r} raised {type(self.error).__name__}: {self.error}"
         k, named = int(memory.book[codes.CULPRIT]), f"control law {self.law.name!r}"
         if k == MEMORY_WRONG:
-            return f"{named} left a number in its memory that is not finite"
+            return f"{named} used an index outside an array, or left a number in its memory that is not finite"
         if k >= 0:
             rule = "positive and finite" if self.steer.positive[k] else "finite"
             return f"{named} must set {self.law.inputs[k]!r} to a {rule} number, got {self.now.inputs[k]:g}"

@@ -77,11 +77,16 @@ def prepare_run(
     overlap: Any = "raise",
     q0: Any = None,
     u0: Any = None,
+    reached: bool = False,
     records: Records | None = None,
     checks: Checks | None = None,
     **options: Unpack[RunOptions],
 ) -> Run:
-    """Check the arguments of `Scene.simulate` and set up the run; q0, u0: another start than that of the bodies."""
+    """Check the arguments of `Scene.simulate` and set up the run.
+
+    q0, u0 : another start than that of the bodies
+    reached : q0 is where steps have led to; bodies overlap and joints are apart as far as steps leave them
+    """
     kept, checked = grouped(records, checks, options, scene.simulate)
     _require_known(checked)
     start = real_number(t0, "t0")
@@ -109,8 +114,8 @@ def prepare_run(
     engine.t0, engine.overlap, engine.penetration_tol = start, overlap, real_number(depth, "penetration_tol")
     start_driven(engine, start)
     if q0 is not None or u0 is not None:
-        place(engine, q0, u0, start)
-    check_start(engine, start, overlap, engine.penetration_tol)
+        place(engine, q0, u0, start, reached)
+    check_start(engine, start, "keep" if reached else overlap, engine.penetration_tol)
     first_impacts = consistent_velocities(engine, start)
     q, u = engine.state()
     hold_at_first_contact(engine, start)

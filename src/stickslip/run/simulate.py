@@ -6,7 +6,7 @@ import hashlib
 import json
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, Unpack
 
 import numpy as np
@@ -165,8 +165,13 @@ def prepare(
 def prepare_steps(
     system: System, q: Any, u: Any, dt: float, t: float, params: Mapping[str, float], options: dict[str, Any]
 ) -> Run:
-    """A run from (q, u) at t [s] that is to be stepped by hand; `options` as `simulate` takes them."""
+    """A run from (q, u) at t [s] that is to be stepped by hand; `options` as `simulate` takes them.
+
+    `reached` among them: steps have led to q, with contacts as deep as steps leave them.
+    """
     records, checks = options.pop("records"), options.pop("checks")
+    if options.pop("reached", False):
+        checks = replace(checks, penetration_tol=_depth(system, q, u, t, params, checks))
     asked = {"stepper": "moreau-midpoint", "solver": "auto", "law": None, "engine": "auto"}
     refuse_unknown_options("Simulator", options, asked)
     asked |= options
@@ -178,6 +183,13 @@ def prepare_steps(
         )
     how = stepper, asked["solver"], asked["law"], params, t, asked["engine"]
     return prepare(system, q, u, dt, t + dt, *how, records, checks)
+
+
+def _depth(system: System, q: Any, u: Any, t: float, params: Mapping[str, float], checks: Checks) -> float:
+    """The penetration that is accepted [m]: that of a state which steps have led to, where it is deeper."""
+    q, _, p = system.check(q, u, params, t)
+    own = PENETRATION_TOLERANCE if checks.penetration_tol is None else checks.penetration_tol
+    return max([own, *(-system.start_gap(q, t, p)).tolist()])
 
 
 def _notes(system: System, p: Array, stepper: Integrator, solver: PlanarSolver, law: ImpactLaw) -> dict[str, str]:

@@ -65,10 +65,15 @@ class Snapshot:
     retuned: bool = False
     memory: Array = field(default_factory=lambda: np.zeros(0), repr=False)
     recording: dict[str, Any] | None = field(default=None, repr=False)
+    law: ControlLaw | str | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the records of the simulator that made it: elsewhere the recording begins at the snapshot."""
-        return {**self.__dict__, "recording": None}
+        """All but the records of the simulator that made it: elsewhere the recording begins at the snapshot.
+
+        Of the control law goes along by what it is known again, since functions need not be there elsewhere.
+        """
+        law = self.law.identity() if isinstance(self.law, ControlLaw) else self.law
+        return {**self.__dict__, "recording": None, "law": law}
 
 
 class Simulator:
@@ -114,7 +119,7 @@ class Simulator:
             "checks": checks or Checks(on_energy_gain="ignore"),
         }
         self._t0 = real_number(t0, "t0")
-        self._law: ControlLaw | None = None
+        self._law: ControlLaw | str | None = None  # whose memory this is; a str: `ControlLaw.identity` of it
         self._memory = np.zeros(0)
         own = self._scenario.parameters
         if params and not own:
@@ -126,9 +131,15 @@ class Simulator:
         self.params: Params = Params(self, own)
         self._start(self._t0, None, None)
 
-    def _start(self, t: float, q: Any, u: Any, drives: bool = False) -> None:
-        """Stand at a state, None: that of the scenario, with an empty recording; `drives`: motors and forces stay."""
-        run = self._scenario.prepared(t, q, u, dict(self.params), self._options)
+    def _start(self, t: float, q: Any, u: Any, drives: bool = False, here: bool = False) -> None:
+        """Stand at a state, None: that of the scenario, with an empty recording.
+
+        drives : motors and forces stay
+        here : q is the present one, which has been reached by steps: bodies may overlap, and joints be apart, as far as
+            steps leave them
+        """
+        options = {**self._options, "reached": True} if here else self._options
+        run = self._scenario.prepared(t, self.q if here else q, u, dict(self.params), options)
         with uninterrupted():
             with announced(run.system.name, bar_wanted(None)):
                 store = Store(run, thins=True)
@@ -221,7 +232,7 @@ class Simulator:
         simulator stays as it was.  The contact memory, the certificate and the recording begin anew.
         """
         when = self.t if t is None else real_number(t, "t")
-        self._start(when, self.q if q is None else q, self.u if u is None else u, drives=True)
+        self._start(when, q, self.u if u is None else u, drives=True, here=q is None)
 
     # -- steps ---------------------------------------------------------------------------------------------------------
 
@@ -264,26 +275,36 @@ class Simulator:
             of steps.
         progress : as in `simulate`.
         """
-        left = round((real_number(t_end, "t_end") - self.t) / self.dt)
+        left = self._steps_to(real_number(t_end, "t_end"))
         if left < 1:
             raise ValueError(f"t_end must be at least one step after t = {self.t:g} s, got {t_end:g}.")
         with progress_bar(progress, self._run.system.name, left, 0) as advance:
             if isinstance(control, ControlLaw):
                 march_with_law(self, control, left, rate, advance)
             else:
-                self._run_with(control, left, left if control is None else steps_between(rate, self.dt), advance)
+                self._run_with(control, t_end, left if control is None else steps_between(rate, self.dt), advance)
 
-    def _run_with(self, control: Any, left: int, apart: int, advance: Callable[[int], None]) -> None:
-        """Do some steps, and call a function of this simulator before every `apart`-th one."""
+    def _steps_to(self, t_end: float) -> int:
+        """Number of steps from the present to t_end [s]."""
+        return round((t_end - self.t) / self.dt)
+
+    def _run_with(self, control: Any, t_end: float, apart: int, advance: Callable[[int], None]) -> None:
+        """March to t_end [s], and call a function of this simulator before every `apart`-th step.
+
+        The function may do steps itself, go back, or set a state, where steps are counted anew: time alone tells how
+        many are left.
+        """
         if not (control is None or callable(control)):
             raise ValueError(f"control must be a function of the simulator or a ControlLaw, got {control!r}.")
-        first, last = self.steps, self.steps + left
-        while self.steps < last:
+        total = left = self._steps_to(t_end)
+        while left > 0:
             if control is not None:
                 control(self)
-            if self.steps < last:  # the function may have done steps itself
-                self.step(min(apart, last - self.steps))
-            advance(self.steps - first)
+                left = self._steps_to(t_end)
+            if left > 0:
+                self.step(min(apart, left))
+                left = self._steps_to(t_end)
+            advance(max(0, total - left))
 
     @property
     def control_memory(self) -> Array:
@@ -295,8 +316,8 @@ class Simulator:
 
         A control law begins with its first memory.
         """
-        self._law, self._memory = None, np.zeros(0)
         self._start(self._t0, None, None)
+        self._law, self._memory = None, np.zeros(0)
 
     # -- what is there to be read --------------------------------------------------------------------------------------
 
@@ -353,8 +374,10 @@ class Simulator:
         self._store.compact()
         recording = {"of": self._store, **self._store.kept()}
         p = np.array(run.state.p, float)
-        memory = self._memory.copy()
-        return Snapshot(run.state.t, self._identity(), run.state.t0, p, self._arrays(), run.retuned, memory, recording)
+        return Snapshot(
+            run.state.t, self._identity(), run.state.t0, p, self._arrays(), run.retuned, self._memory.copy(), recording,
+            self._law,
+        )  # fmt: skip
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to a snapshot of this simulator, or of another one of the same system: the steps after it are equal.
@@ -370,12 +393,14 @@ class Simulator:
                 f"simulator has {self._identity()!r}."
             )
         run, params, t0, retuned = self._run, self.params._values, self._run.state.t0, self._run.retuned
+        law, memory = self._law, self._memory
         with uninterrupted():
             p, arrays, recorded = run.state.p.copy(), run.engine.arrays(run.state), self._store.kept()
             try:
                 self._go_to(snapshot)
             except BaseException:  # a snapshot of another scene of this name, or a full memory: nothing has happened
                 self.params._values, run.state.p[:], run.state.t0, run.retuned = params, p, t0, retuned
+                self._law, self._memory = law, memory
                 self._take(arrays)
                 self._store.return_to(recorded)
                 self._single = self._single.again()
@@ -385,7 +410,7 @@ class Simulator:
         run, kept = self._run, snapshot.recording
         self.params.take(snapshot.p)
         run.state.t0, run.retuned = snapshot.t0, snapshot.retuned
-        self._memory = snapshot.memory.copy()
+        self._law, self._memory = snapshot.law, snapshot.memory.copy()
         self._take(snapshot.arrays)
         if kept is not None and kept["of"] is self._store:
             self._store.return_to({name: value for name, value in kept.items() if name != "of"})

@@ -15,9 +15,9 @@ from stickslip.jit import entry
 from stickslip.scenes import layout
 from stickslip.scenes.engine import SceneEngine
 from stickslip.scenes.islands.joint_rows import LIMIT, ask_to_close, joint_coordinate, midpoints_ahead
-from stickslip.scenes.islands.row_kinds import LOWER, ROPE, UPPER
+from stickslip.scenes.islands.row_kinds import LOWER, PRISMATIC, ROPE, UPPER
 from stickslip.scenes.islands.trees import closes
-from stickslip.scenes.rotation import compose
+from stickslip.scenes.rotation import compose, rotate
 
 Array = np.ndarray
 
@@ -95,12 +95,14 @@ def rows_looked_at(engine: SceneEngine, rows: Array, opened: Array, about: Array
 
 @entry
 def limit_gap(joints: Any, bodies: Any, j: int) -> float:
-    """How far joint j is from the nearer one of its limits at the midpoint [rad or m]."""
+    """How far joint j is at the midpoint from the limit that its prepared row is of [rad or m]."""
     A, B, data = np.empty(7), np.empty(7), joints.link.numbers[j]
     compose(bodies.mid[joints.link.a[j]], joints.link.frame_a[j], A)
     compose(bodies.mid[joints.link.b[j]], joints.link.frame_b[j], B)
     x = joint_coordinate(joints, j, A, B)
-    return min(x - data[LOWER], data[UPPER] - x)
+    ax, ay, az = rotate(A, 0.0, 0.0, 1.0)
+    d, k = joints.row.direction[j * layout.ROWS_PER_JOINT + LIMIT], 0 if joints.link.kind[j] == PRISMATIC else 6
+    return x - data[LOWER] if d[k] * ax + d[k + 1] * ay + d[k + 2] * az > 0.0 else data[UPPER] - x
 
 
 @entry

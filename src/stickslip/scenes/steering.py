@@ -266,7 +266,7 @@ class SceneController(Controller):
             return f"{named} raised {type(self.error).__name__}: {self.error}"
         what, k = self.steer.wrong.tolist()
         if what == MEMORY_WRONG:
-            return f"{named} left a number in its memory that is not finite"
+            return f"{named} used an index outside an array, or left a number in its memory that is not finite"
         whose = repr([*self.joint_names, *self.law.bodies][k])
         if what == NO_MOTOR:
             return f"{named} set target or motor_speed of {whose}, which has no motor to follow it; give it a Motor"

@@ -85,6 +85,7 @@ def test_urdf_links_and_joints():
         ("<html/>", "an SDF file with <sdf>"),
         ("<robot><link/></robot>", "line 1, <link>: the attribute 'name' is missing"),
         ("<robot name='r'><link name='a'/></robot>", "there is no body with a shape"),
+        ("<robot name='r'><link name='a'/>\n<link name='a'/></robot>", "line 2, <link>: there is another link"),
         (
             "<mujoco><worldbody><body>\n<geom size='x'/></body></worldbody></mujoco>",
             "line 2, <geom>: size must be numbers",

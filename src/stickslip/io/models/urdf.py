@@ -49,7 +49,11 @@ def robot_from_urdf(root: Element, options: ImportOptions) -> Robot:
     """The links, joints and notes of a URDF file; a root link without mass is held, others move freely."""
     robot = Robot(root.attribute("name", "robot"), options, Path(root.file).parent)
     _fill_in(root, robot)
-    links = {link.text("name"): link for link in root.all("link")}
+    links: dict[str, Element] = {}
+    for own in root.all("link"):
+        if own.text("name") in links:
+            raise own.error(f"there is another link of the name {own.text('name')!r}; give each a name of its own")
+        links[own.text("name")] = own
     children: dict[str, list[Element]] = {}
     held = set()
     for joint in root.all("joint"):

@@ -206,6 +206,31 @@ def passive_row(joints: Joints, j: int, bodies: Bodies, dt: float) -> None:
 
 
 @kernel
+def led_velocity(joints: Joints, j: int, bodies: Bodies, free: float, sign: float, dt: float) -> float:
+    """Velocity in the direction of the limit row of joint j that its given torque, rotor and motor lead to.
+
+    free : that without them; sign : of the row against the joint's coordinate, which stands in `turns`.
+    Its bodies take the impulses as if nothing else held them, so that it is rather too large.
+    """
+    s, data, a, b = j * ROWS_PER_JOINT, joints.link.numbers[j], joints.link.a[j], joints.link.b[j]
+    d, W, v = joints.row.direction[s + LIMIT], 0.0, free
+    x, y, z = times(bodies.inv_inertia[a], d[3], d[4], d[5])
+    W += x * d[3] + y * d[4] + z * d[5]
+    x, y, z = times(bodies.inv_inertia[b], d[6], d[7], d[8])
+    W += x * d[6] + y * d[7] + z * d[8]
+    for k in range(3):
+        W += bodies.inv_mass[a] * d[k] ** 2 + bodies.inv_mass[b] * (d[k] + d[9 + k]) ** 2
+    if joints.row.used[s + PASSIVE]:
+        soft = joints.row.soft[s + PASSIVE]
+        v = (soft * v + W * sign * joints.row.target[s + PASSIVE]) / (soft + W)
+    if data[EFFORT] > 0.0:
+        target, soft = motor_law(data, joints.link.turns[j], dt)
+        push = (sign * target - v) / max(soft + W, 1e-300)
+        v += W * min(max(push, -dt * data[EFFORT]), dt * data[EFFORT])
+    return v
+
+
+@kernel
 def bounded_rows(
     joints: Joints,
     j: int,
@@ -228,7 +253,7 @@ def bounded_rows(
         x = joint_coordinate(joints, j, A, B)
     if data[LOWER] > -np.inf or data[UPPER] < np.inf:
         low, high = x - data[LOWER], data[UPPER] - x
-        sign, gap = (1.0, low) if low <= high else (-1.0, high)
+        sign, gap, far = (1.0, low, high) if low <= high else (-1.0, high, low)
         coordinate_row(joints, j, LIMIT, sign, A, arm_a, arm_b)
         free, before = (
             row_velocity(joints, s + LIMIT, bodies.free, a, b),
@@ -237,6 +262,13 @@ def bounded_rows(
         # Within what this step's forces can do, and a blow: these may drive a joint that is free to leave its limit.
         reach = dt * (abs(free - before) - min(free, before, 0.0)) + CLOSED * (1.0 + abs(x))
         reach += blow if joints.link.kind[j] == PRISMATIC else blow / joints.link.extent[j]
+        if joints.row.used[s + PASSIVE] and data[TORQUE] != 0.0:  # which `free` does not have
+            reach += dt * abs(led_velocity(joints, j, bodies, free, sign, dt))
+        # The nearer limit counts, unless this step alone leads past the other one.
+        if far <= reach and not joints.row.impulse[s + LIMIT] > 0.0 and gap + dt * min(free, before) > 0.0:
+            if dt * led_velocity(joints, j, bodies, free, sign, dt) > far:
+                sign, gap = -sign, far
+                coordinate_row(joints, j, LIMIT, sign, A, arm_a, arm_b)
         # A limit that carries load keeps it, however its gap is rounded: reactions may be all that presses it.
         if gap <= reach or joints.row.impulse[s + LIMIT] > 0.0:
             joints.row.used[s + LIMIT] = True
