@@ -360,8 +360,7 @@ class VariedMotion(LinearisedMotion):
         if self.hit is not None:
             slots = [s for s in slots if s[1] == 0 and (s[0] >= N or before.normal[s[0]] == 0)] or slots
         z, D = self.points(np.array([t]), x[None], before)[:, 0], self.basis()
-        size = np.abs(f_A[self.f :]).max() + np.abs(f_E[self.f :]).max()
-        smooth = self.hit is None and np.abs(f_E - f_A).max() <= _SAME_FIELD * max(size, 1e-300)
+        smooth = self.hit is None and self._same_field(t, x, f_A[self.f :], f_E[self.f :])
         moves = []
         for slot in slots:
             g, slope, terms = self._guard(z, D, before, slot, f_A)
@@ -388,6 +387,16 @@ class VariedMotion(LinearisedMotion):
             z = np.concatenate([z[: n + 1], self.p])  # a kink may have turned the directions of contacts
             self._strike(z, D, before, t, f_A, f_E, dt, slots, happened)
         self._check_closed(t)
+
+    def _same_field(self, t: float, x: Array, before: Array, after: Array) -> bool:
+        """Whether accelerations (f,) before and after an event are one.
+
+        Each is compared with what it is made of: coordinates may have units of their own, metres and nanometres.
+        """
+        M = self.system.mass(x[: self.f], t, self.p)
+        h = self.system.force(x[: self.f], x[self.f :], t, self.p)
+        size = np.abs(np.linalg.inv(M)) @ (np.abs(h) + np.abs(M) @ (np.abs(before) + np.abs(after)))
+        return bool(np.all(np.abs(after - before) <= _SAME_FIELD * size))
 
     def _strike(
         self, z: Array, D: Array, before: Mode, t: float, f_A: Array, f_E: Array, dt: Array,
