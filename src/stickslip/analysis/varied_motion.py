@@ -507,7 +507,10 @@ class VariedMotion(LinearisedMotion):
         terms = parts + np.abs(rows[:, n + 1 :]).max(axis=1, initial=0.0) + 1e-6 * np.abs(rows).max() * size
         # a parameter without effect, such as a mass in free fall, has nothing but round-off: of x over the parameter
         values = np.abs(self.p) @ np.abs(self.directions)
-        state = np.abs(rows[:, :n]) @ np.abs(np.concatenate([self.q, self.u]))
+        # a motion that has rested at 0 so far: of what its forces would have moved it by
+        M, h = self.system.mass(self.q, t, self.p), self.system.force(self.q, self.u, t, self.p)
+        push = np.abs(np.linalg.inv(M)) @ np.abs(h)
+        state = np.abs(rows[:, :n]) @ (np.abs(np.concatenate([self.q, self.u])) + np.concatenate([push * t**2, push * t]))
         floor = 1e-6 * np.outer(state, np.where(values > 0.0, 1.0 / np.where(values > 0.0, values, 1.0), 0.0))
         whole = terms[:, None] + floor
         defect = float((np.abs(total) / np.where(whole > 0.0, whole, 1.0)).max(initial=0.0))
