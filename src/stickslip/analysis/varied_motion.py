@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.analysis.collocation import NODES, STAGES, collocated
 from stickslip.analysis.linearised_motion import MARGIN, LinearisedMotion
 from stickslip.analysis.saltation import Undefined
 from stickslip.checks import Array
@@ -27,25 +28,11 @@ from stickslip.events.motion import change
 from stickslip.mechanisms.system import CLUTCH, CONSTRAINT, CONTACT, SPRING
 from stickslip.trajectory import ACCUMULATES, EVENT_KINDS, GRAZES, KINK, STRIKES
 
-STAGES = 5  # of Gauss collocation, order 10
 PIECES = 2  # collocation steps per arc, at least
 _GRAZING = 1e-7  # a rate of a guard below this share of its terms
 _TOGETHER = 1e-6  # times of coinciding events may move apart by this share
 _AT_ONCE = 1e-10  # share of the run: events that near are at once
 _SAME_FIELD = 1e-9  # fields that differ by less than this share are one
-
-
-def _collocation(stages: int) -> tuple[Array, Array, Array]:
-    """Nodes, weights and coefficients of Gauss-Legendre collocation on (0, 1) (Butcher 1964)."""
-    nodes, weights = np.polynomial.legendre.leggauss(stages)
-    nodes, weights = 0.5 * (nodes + 1.0), 0.5 * weights
-    powers = np.arange(stages)
-    V = nodes[:, None] ** powers
-    A = (nodes[:, None] ** (powers + 1) / (powers + 1)) @ np.linalg.inv(V)
-    return nodes, weights, A
-
-
-NODES, WEIGHTS, COEFFICIENTS = _collocation(STAGES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,11 +110,7 @@ class VariedMotion(LinearisedMotion):
             for _ in range(count):
                 assert A is not None and B is not None
                 here = slice(piece * STAGES, (piece + 1) * STAGES)
-                A_i, B_i = A[here], B[here]
-                G = np.eye(STAGES * n)
-                G -= h[piece] * np.einsum("ij,iab->iajb", COEFFICIENTS, A_i).reshape(STAGES * n, -1)
-                K = np.linalg.solve(G, (A_i @ X + B_i).reshape(STAGES * n, -1))
-                X = X + h[piece] * np.tensordot(WEIGHTS, K.reshape(STAGES, n, -1), 1)
+                X = collocated(X, A[here], B[here], h[piece])
                 piece += 1
             yield X
 
@@ -510,7 +493,9 @@ class VariedMotion(LinearisedMotion):
         # a motion that has rested at 0 so far: of what its forces would have moved it by
         M, h = self.system.mass(self.q, t, self.p), self.system.force(self.q, self.u, t, self.p)
         push = np.abs(np.linalg.inv(M)) @ np.abs(h)
-        state = np.abs(rows[:, :n]) @ (np.abs(np.concatenate([self.q, self.u])) + np.concatenate([push * t**2, push * t]))
+        state = np.abs(rows[:, :n]) @ (
+            np.abs(np.concatenate([self.q, self.u])) + np.concatenate([push * t**2, push * t])
+        )
         floor = 1e-6 * np.outer(state, np.where(values > 0.0, 1.0 / np.where(values > 0.0, values, 1.0), 0.0))
         whole = terms[:, None] + floor
         defect = float((np.abs(total) / np.where(whole > 0.0, whole, 1.0)).max(initial=0.0))
