@@ -250,7 +250,8 @@ def known_names(wrt: Any, known: tuple[str, ...], what: str) -> tuple[str, ...]:
     """The names, each of them known and given once; `what` they are, for messages."""
     if not isinstance(wrt, str | Iterable):
         raise ValueError(f"wrt must be a name or a list of names, got {shown(wrt)}.")
-    given = (wrt,) if isinstance(wrt, str) else tuple(getattr(name, "name", name) for name in wrt)  # of symbols, too
+    given: tuple[Any, ...] = (wrt,) if isinstance(wrt, str) else tuple(wrt)
+    given = tuple(getattr(name, "name", name) for name in given)  # of symbols, too
     if not given:
         raise ValueError(f"wrt must name at least one {what}, got none.")
     for name in given:
