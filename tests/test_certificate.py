@@ -19,20 +19,20 @@ def test_zeros_are_called_none() -> None:
     text = str(CLEAN)
     assert text == (
         "0 failed steps, worst residual none (tolerance 1e-10), deepest penetration none, energy gained at contacts "
-        "none, by the steps none (of 2 J in play)"
+        "none, by the steps none (of 2 J exchanged)"
     )
 
 
 def test_gains_are_shares_of_the_energy_in_play() -> None:
     text = str(replace(CLEAN, max_energy_gain=0.04, integration_energy=-0.003))
-    assert "energy gained at contacts 2 %" in text and "by the steps -0.15 % (of 2 J in play)" in text
+    assert "energy gained at contacts 2 %" in text and "by the steps -0.15 % (of 2 J exchanged)" in text
     assert "none" in str(replace(CLEAN, integration_energy=1e-13)).split("by the steps")[1]  # rounding
 
 
 def test_large_numbers_stay_readable() -> None:
     text = str(replace(CLEAN, integration_energy=2.0, energy_in_play=632.1))
-    assert "by the steps 0.32 % (of 632 J in play)" in text
-    assert "by the steps 100 % (of 2 J in play)" in str(replace(CLEAN, integration_energy=2.0))
+    assert "by the steps 0.32 % (of 632 J exchanged)" in text
+    assert "by the steps 100 % (of 2 J exchanged)" in str(replace(CLEAN, integration_energy=2.0))
 
 
 def test_a_tolerance_is_not_rounded_up() -> None:
@@ -51,7 +51,7 @@ def test_a_rule_that_adds_energy_is_doubted(toy: ss.Trajectory) -> None:
 
 def test_energy_of_shifts_is_in_the_line() -> None:
     text = str(replace(CLEAN, projections=3, projection_energy=0.4))
-    assert "energy gained at contacts none, by shifts of positions 20 %, by the steps none (of 2 J in play)" in text
+    assert "energy gained at contacts none, by shifts of positions 20 %, by the steps none (of 2 J exchanged)" in text
     assert "shifts" not in str(CLEAN)
 
 
@@ -63,7 +63,7 @@ def test_a_loosened_tolerance_says_so() -> None:
 def test_work_of_forces_and_motors_is_not_called_an_error_of_the_rule() -> None:
     driven = replace(CLEAN, integration_energy=1.0, forced=FORCES | MOTORS)
     assert str(driven).endswith(
-        "energy gained at contacts and motors none, work of applied forces and steps 1 J (2 J in play)"
+        "energy gained at contacts and motors none, work of applied forces and steps 1 J (2 J exchanged)"
     )
     assert "work of applied forces and steps unknown" in str(replace(driven, integration_energy=math.nan))
     assert math.isnan(driven.rule_share) and replace(driven, forced=MOTORS).rule_share == 0.5

@@ -51,6 +51,7 @@ from stickslip.contact.problem import FrictionProblem as FrictionProblem
 from stickslip.contact.problem import FrictionSolution as FrictionSolution
 from stickslip.contact.solve import enumerate_friction as enumerate_friction
 from stickslip.contact.solve import solve_friction as solve_friction
+from stickslip.control import ControlLaw as ControlLaw
 from stickslip.ensembles.files import load_ensemble as load_ensemble
 from stickslip.ensembles.result import Ensemble as Ensemble
 from stickslip.ensembles.run import ensemble as ensemble

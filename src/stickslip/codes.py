@@ -1,4 +1,4 @@
-"""What kernels and their callers call by number: statuses, contact states, elements, places in the book.
+"""Numbers by which kernels and their callers call things: statuses, contact states, elements, places in the book.
 
 Plain constants, which no system changes; tolerances that both sides know are here as well.
 """
@@ -7,6 +7,7 @@ GAUSS_SEIDEL, LEMKE, AUTO, ENUMERATE, NEWTON = 0, 1, 2, 3, 4
 MIDPOINT, THETA, STEWART, PAOLI = 0, 1, 2, 3
 DONE, EVENTS_FULL, UNSOLVED, BLOWN_UP, MASS_INDEFINITE, GAP_NOT_A_NUMBER, MATRIX_INDEFINITE = 0, 1, 2, 3, 4, 5, 6
 PENETRATES, LAW_OUT_OF_RANGE, START_NOT_FINITE, START_OFF = 7, 8, 9, 10  # members of ensembles that cannot start
+CONTROL_FAILED = 14  # a control law that set what is not finite or out of its range; 11 to 13 are scenes' in ensembles
 OPEN, STICK, SLIP_PLUS, SLIP_MINUS, IMPACT, CLOSED = 0, 1, 2, 3, 4, 5
 N_STATES = 6
 CONTACT, CLUTCH, FRICTION, SPRING, TANGENT, CONSTRAINT, NONHOLONOMIC = 0, 1, 2, 3, 4, 5, 6

@@ -1,4 +1,4 @@
-"""What the surroundings of a process ask for: checks that an ordinary run does without, a bar on its terminal."""
+"""Wishes of the surroundings of a process: checks that an ordinary run does without, a bar on its terminal."""
 
 from __future__ import annotations
 
@@ -27,3 +27,11 @@ def say(name: str, words: str) -> None:
 def bar_wanted(progress: Any) -> bool:
     """Whether a run is to show a bar on stderr: as asked, and where nothing was asked (None), on a terminal."""
     return on_terminal(sys.stderr) if progress is None else progress is True
+
+
+def outside() -> int:
+    """Frames between the caller of this function and the first one outside the package, for `warnings.warn`."""
+    frame, count = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("stickslip."):
+        frame, count = frame.f_back, count + 1
+    return count

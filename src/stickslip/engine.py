@@ -195,6 +195,8 @@ class Engine(Protocol):
     helper : the engine that does a step which this one left unsolved, or None
     deadline : when the run has to end, by `time.perf_counter`; a march that takes long raises `OutOfTime` then
     talks : a step that takes long says so on stderr
+    controller : the control law at work, a `stickslip.control.Controller`, or None
+    acceleration : of gravity in a scene (3,) [m/s^2], which can be changed between steps; None for a mechanism
     """
 
     first_piece: ClassVar[int] = 1
@@ -204,6 +206,8 @@ class Engine(Protocol):
     helper: Engine | None = None
     deadline: float = math.inf
     talks: bool = False
+    controller: Any = None
+    acceleration: Any = None
 
     @property
     def name(self) -> str: ...
@@ -242,7 +246,7 @@ class Engine(Protocol):
         return None  # a mechanism is driven by its parameters, which stay with the simulator
 
     def ray(self, origin: Any, direction: Any, length: Any, ignore: Any) -> Any:
-        """What a ray meets first in a scene, see `Simulator.ray`."""
+        """First hit of a ray in a scene, see `Simulator.ray`."""
         raise ValueError("ray is for scenes; a mechanism has no shapes.")
 
     def measure(self, state: Any, t: Array, q: Array, u: Array) -> Measured:
@@ -291,11 +295,25 @@ class Engine(Protocol):
     def arrays(self, state: Any) -> dict[str, np.ndarray]:
         """Copies of all that changes during a run, for a checkpoint: the state, and what the engine keeps besides."""
         found: dict[str, np.ndarray] = state.arrays()
+        if self.controller is not None:
+            found |= self.controller.arrays() | {"control.parameters": np.array(state.p, float)}
         return found
 
     def take(self, state: Any, arrays: Mapping[str, np.ndarray]) -> None:
         """Go back to what `arrays` returned."""
         state.take(arrays)
+        if self.controller is not None:
+            self.controller.take(arrays)
+            state.p[:] = arrays["control.parameters"]
+
+    def control(self, law: Any, memory: Array, first: int, apart: int) -> None:
+        """Call a control law before step `first`, and before every `apart`-th step from there on; None: no more."""
+        if law is not None:
+            raise ValueError("control is for steppers with steps of one length; use 'moreau-midpoint'.")
+
+    def call_law(self, state: Any) -> int:
+        """Call the control law where it is due before the next step; DONE or CONTROL_FAILED."""
+        return codes.DONE
 
 
 def beyond_bounds(t: float, excess: str, cure: str) -> str:

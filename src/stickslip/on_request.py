@@ -1,4 +1,4 @@
-"""What an object does on request with a room above its own: a trajectory saves itself, a scenario runs itself.
+"""Services of an object that need a room above its own: a trajectory saves itself, a scenario runs itself.
 
 Imports point down the layers of the architecture.  The few calls that go up are listed here, and nowhere else: an
 object asks for a service by its name, and the module behind it is imported then.  What is done in one way with a
@@ -14,7 +14,7 @@ from typing import Any
 SERVICES = {
     "simulate a mechanism": "stickslip.run.simulate:simulate",
     "simulate a scene": "stickslip.run.scene_simulate:simulate_scene",
-    "take a scene as a mechanism": "stickslip.run.scene_as_mechanism:as_mechanism",
+    "take a scene as a mechanism": "stickslip.run.scene_as_mechanism:judged",
     "see a mechanism as a scene": "stickslip.run.scene_as_mechanism:seen_as_scene",
     "prepare a mechanism": "stickslip.run.simulate:prepare_steps",
     "prepare a scene": "stickslip.run.scene_simulate:prepare_run",

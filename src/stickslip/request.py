@@ -1,4 +1,4 @@
-"""What can be asked of every run, of a mechanism or of a scene: what is recorded, and what is checked.
+"""Options of every run, of a mechanism or of a scene: what is recorded, and what is checked.
 
 `simulate` and `Scene.simulate` take the fields of `Records` and `Checks` as keywords of their own, or as groups:
 `simulate(..., every=10, out="run.nc")` is `simulate(..., records=Records(every=10, out="run.nc"))`.
@@ -20,7 +20,7 @@ ON_ENERGY_GAIN = ("warn", "raise", "ignore")
 
 @dataclass(frozen=True)
 class Records:
-    """What a run records, and where.
+    """Records of a run, and where they go.
 
     Parameters
     ----------

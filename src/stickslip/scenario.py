@@ -11,6 +11,7 @@ import numpy as np
 
 from stickslip import markup
 from stickslip.checks import Array, counted, real_number, singular, unknown_name
+from stickslip.control import ControlLaw
 from stickslip.drawing.primitives import Drawing
 from stickslip.events.modes import out_of_contacts
 from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_penetration
@@ -256,6 +257,7 @@ class Scenario:
         law: Any = None,
         t0: float | None = None,
         engine: str | None = None,
+        control: ControlLaw | None = None,
         progress: bool | Callable[[int], None] | None = None,
         records: Records | None = None,
         checks: Checks | None = None,
@@ -268,7 +270,7 @@ class Scenario:
         """
         chosen = _given(
             params={**(self.params or {}), **(params or {})} or None, stepper=stepper, solver=solver, law=law, t0=t0,
-            engine=engine, progress=progress, records=records, checks=checks,
+            engine=engine, control=control, progress=progress, records=records, checks=checks,
         )  # fmt: skip
         run: Trajectory = service("simulate a mechanism")(
             self.system,
@@ -434,6 +436,7 @@ class SceneScenario(Scenario):
         t0: float | None = None,
         threads: int | None = None,
         overlap: str | None = None,
+        control: ControlLaw | None = None,
         progress: bool | Callable[[int], None] | None = None,
         records: Records | None = None,
         checks: Checks | None = None,
@@ -456,7 +459,7 @@ class SceneScenario(Scenario):
         own = {name: value for name, value in self.options.items() if name not in grouped}
         chosen = _given(
             dt=dt, t_end=t_end, stepper=stepper, rule=rule, cone=cone, tol=tol, t0=t0, threads=threads,
-            overlap=overlap, progress=progress, records=records, checks=checks,
+            overlap=overlap, control=control, progress=progress, records=records, checks=checks,
         )  # fmt: skip
         run = self.scene.simulate(**{"dt": self.dt, "t_end": self.t_end, **own, **chosen, **options})
         return replace(run, scenario=self)
@@ -499,7 +502,7 @@ def picture_of(shown: Any) -> tuple[Drawing, str]:
 
 
 def as_shown(scenario: Any, trajectory: Trajectory) -> Any:
-    """What figures and pages ask for title, source and picture: a scenario, or one made of the own `Scene` of a run."""
+    """Title, source and picture for figures and pages: a scenario, or one made of the own `Scene` of a run."""
     if scenario is None or isinstance(scenario, Scenario):
         return scenario
     if not isinstance(scenario, Scene):

@@ -1,5 +1,8 @@
 """Requests that the command line cannot serve: one clear line and an exit code."""
 
+import subprocess
+import sys
+
 import pytest
 import typer
 
@@ -85,6 +88,35 @@ def test_debugging_shows_the_traceback(run_failing, monkeypatch):
 def test_interrupts_say_so_and_exits_say_nothing(run_failing, error, code):
     said = "stickslip: interrupted\n" if code == 130 else ""
     assert run_failing(error) == (code, "", said)
+
+
+WHILE_IMPORTED = """
+class Interrupts:
+    def find_spec(self, name, path, target=None):
+        if name == "stickslip.cli":
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupts())
+"""
+AFTER_THE_END = """
+import atexit
+atexit.register(signal.raise_signal, signal.SIGINT)
+"""
+
+
+@pytest.mark.parametrize(
+    ("moment", "code", "out", "said"),
+    [
+        (WHILE_IMPORTED, 130, "", "stickslip: interrupted\n"),
+        (AFTER_THE_END, 0, f"stickslip {__version__}\n", ""),
+    ],
+)
+def test_ctrl_c_before_and_after_a_command(moment, code, out, said):
+    """While commands are imported it is one line; while the interpreter closes down it changes nothing."""
+    program = f"import signal, sys\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n{moment}\n"
+    program += "sys.argv = ['stickslip', '--version']\nfrom stickslip.__main__ import main\nmain()"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (code, out, said)
 
 
 def test_warnings_are_one_line_and_those_of_single_operations_none(run, monkeypatch, tmp_path):

@@ -136,3 +136,22 @@ def test_a_plot_for_a_column_has_its_panels_in_one(ball):
         figure = plot(trajectory, scenario)
     assert figure.get_figwidth() == pytest.approx(85 / 25.4)
     assert {ax.get_subplotspec().colspan.start for ax in figure.axes} == {0}
+
+
+def test_headings_of_narrow_figures_are_free_of_legends(woodpecker):
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    from stickslip.figures.sheet import on_paper
+
+    with on_paper("85mm"):
+        figure = plot(*woodpecker[::-1])
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    seen = 0
+    for ax in figure.axes:
+        titles = [t.get_window_extent(renderer) for t in (ax.title, ax._left_title) if t.get_text()]
+        if ax.get_legend() is not None:
+            seen += 1
+            legend = ax.get_legend().get_window_extent(renderer)
+            assert not any(legend.overlaps(title) for title in titles)
+            assert legend.x0 >= 0.0
+    assert seen >= 2

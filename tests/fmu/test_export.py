@@ -105,6 +105,28 @@ def test_a_unit_takes_the_steps_of_a_simulator_bit_for_bit(tmp_path):
     unit.dll.fmi3FreeInstance(unit.unit)
 
 
+def test_parameters_that_change_count_under_an_impact_law_and_are_judged(tmp_path):
+    """Under a law of its own the kernel has its parameters in a longer array, behind which a change could be lost."""
+    scenario = ss.library.bouncing_ball(restitution=0.7)
+    path = export_fmu(scenario, tmp_path / "ball.fmu", dt=1e-3, inputs=["restitution", "g"], law="poisson")
+    unit, sim = Unit(path, tmp_path), ss.Simulator(scenario, dt=1e-3, law="poisson")
+    assert unit.begin() == 0
+    for k in range(120):
+        if k in (30, 60, 90):
+            changed = {30: ("restitution", 0.5), 60: ("g", 6.0), 90: ("restitution", 0.9)}[k]
+            assert unit.set(*changed) == 0
+            sim.params[changed[0]] = changed[1]
+        assert unit.step(0.01 * k, 0.01) == 0
+        sim.step(10)
+        assert (unit.get("y"), unit.get("v")) == (sim.q[0], sim.u[0])
+    assert unit.get("table.impacts", "Int64", ctypes.c_int64) >= 2
+    assert unit.set("restitution", 1.5) == 0 and unit.step(1.2, 0.01) == 3 and "coefficient" in unit.said[-1]
+    assert unit.get("y") == sim.q[0]
+    assert unit.set("restitution", 0.9) == 0 and unit.step(1.2, 0.01) == 0  # it goes on
+    sim.step(10)
+    assert unit.get("y") == sim.q[0]
+
+
 def test_a_start_inside_the_ground_is_refused(tmp_path):
     unit = Unit(export_fmu(ss.library.bouncing_ball(), tmp_path / "ball.fmu", dt=1e-3), tmp_path)
     assert unit.set("y", -1.0) == 0 and unit.begin() == 3 and unit.said == ["bodies penetrate at the start"]

@@ -1,6 +1,8 @@
 """Files that are written in one go, on a disk that is full: one line, and nothing is left or replaced."""
 
 import contextlib
+import errno
+import os
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +14,10 @@ import stickslip as ss
 from stickslip.analysis.cycle_result import LimitCycle
 from stickslip.fitting.notes import Notes
 from stickslip.fitting.result import Fit
+from stickslip.io.disk import Disk
 from stickslip.io.fclib import write_fclib
+from stickslip.run import driver
+from tests.run.signalled import differences
 
 resource = pytest.importorskip("resource", reason="no limits on this platform")
 
@@ -53,7 +58,9 @@ def fit():
 
 def notes():
     def keep(path):
-        Notes(path, "task").vector("search 0", lambda: (np.full(400, 0.1), 1.0))
+        with contextlib.closing(Notes.opened(path, lambda: ("task",))) as kept:
+            kept.known.clear()
+            kept.vector("search 0", lambda: (np.full(400, 0.1), 1.0))
 
     return keep
 
@@ -87,6 +94,43 @@ def test_a_file_that_does_not_fit_is_one_line(make, tmp_path):
     save(path)
     if make is not friction_problem:
         assert path.stat().st_size == pytest.approx(len(before), rel=0.05)
+
+
+RUNS = {
+    "scene": (lambda: ss.library.scenes.cube_stack(2), {"dt": 1e-3, "t_end": 0.05}),
+    "event-driven": (ss.library.bouncing_ball, {"dt": 1e-3, "t_end": 0.9, "stepper": "event-driven"}),
+}
+
+
+@pytest.mark.parametrize("share", [0.0, pytest.param(0.1, marks=pytest.mark.slow), 0.6])
+@pytest.mark.parametrize("kind", RUNS)
+def test_a_run_goes_on_bit_for_bit_once_there_is_room_again(kind, share, tmp_path, monkeypatch):
+    """The disk is full before the first record, or after some pieces, in which events were listed already."""
+    make, options = RUNS[kind]
+    steps = round(options["t_end"] / options["dt"])
+    monkeypatch.setattr(driver, "_MOST_STEPS", steps // 5)
+    out, expected = tmp_path / "run.nc", tmp_path / "expected.nc"
+    make().simulate(out=expected, **options)
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def fill(step):
+        if step >= share * steps:
+            patch.setattr(Disk, "reserve", full)
+            patch.setattr(Disk, "commit", full)
+
+    kept = r"the first record is safe in .*run\.nc\.part" if share else "nothing was replaced"
+    with monkeypatch.context() as patch:
+        if share == 0.0:
+            fill(0)
+        for goes_on in ({}, {"resume": True}):
+            with pytest.raises(OSError, match=f"No space left on device; {kept}; free some space") as error:
+                make().simulate(out=out, progress=fill, **goes_on, **options)
+            assert "\n" not in str(error.value)
+            assert [each.name for each in tmp_path.glob("*run*")] == (["run.nc.part"] if share else [])
+    make().simulate(out=out, resume=True, **options)  # by the same process: no claim was left
+    assert differences(ss.load(out), ss.load(expected)) == []
 
 
 ELSEWHERE = ("bench/", "jit/", "fmu/export.py", "page/showing.py")  # folders of a process, and measurements

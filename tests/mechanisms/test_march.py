@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stickslip import codes
+from stickslip import codes, library
 from stickslip.engine import Block, Memory
 from stickslip.lcp.linear import ldl_factor, ldl_solve
 from stickslip.mechanisms import templates
@@ -77,6 +77,31 @@ def test_march_as_plain_python_is_the_compiled_one():
         assert memory.book[codes.ITERATIONS] > 0  # it has landed
     for plain, compiled in zip(*ends, strict=True):
         assert np.array_equal(plain, compiled)
+
+
+LOOPS = {
+    "kane_pendulum": "moreau-midpoint",  # a contact lasts while masses and directions change
+    "four_bar": "moreau-midpoint",  # directions alone change
+    "newton_cradle": "moreau-midpoint",  # balls touch and carry no load
+    "bouncing_ball": "paoli-schatzman",  # contact states are written at impacts and with records
+}
+
+
+@pytest.mark.filterwarnings("ignore:the contacts of 'kane_pendulum' put")
+@pytest.mark.parametrize(
+    "name", [pytest.param("four_bar", marks=pytest.mark.slow), *(name for name in LOOPS if name != "four_bar")]
+)
+def test_steps_that_are_not_recorded_have_loops_of_their_own_and_equal_bits(name):
+    """A recorded step is never done in the loops of flights and of lasting contacts; others are, where they can be."""
+    scenario, steps = library.get(name), 6000
+    dt = scenario.t_end / steps
+    often, seldom = (scenario.simulate(dt=dt, t_end=steps * dt, stepper=LOOPS[name], every=every) for every in (1, 600))
+    assert len(often.t) == steps + 1 and len(seldom.t) == 11
+    for part in ("q", "u", "contact_state"):
+        assert getattr(seldom, part).tobytes() == getattr(often, part)[::600].tobytes()
+    assert often.impact_table["time"].tobytes() == seldom.impact_table["time"].tobytes()
+    for measure in ("max_residual", "max_penetration", "contact_work", "max_energy_gain"):
+        assert getattr(often.certificate, measure) == getattr(seldom.certificate, measure)
 
 
 def test_factors_of_a_positive_definite_matrix():

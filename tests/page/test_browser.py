@@ -17,6 +17,7 @@ import pytest
 from PIL import Image
 
 from page.conftest import serving
+from page.test_payload import entry, record
 from stickslip import library
 from stickslip.library import scenes
 from stickslip.page.document import export
@@ -548,6 +549,73 @@ def test_scenes_in_space_are_shown_with_and_without_webgl(browser, arguments, tm
         kind = tab.page.evaluate("stickslip.stage.constructor.name")
         assert kind == ("SolidStage" if arguments is WITH_WEBGL else "ProjectedStage")
         tab.until("stickslip.frames > 3")
+        assert tab.errors == []
+
+
+def a_thousand_spheres(path):
+    """A page with 1,000 spheres that fall and turn; nothing is computed."""
+    scene = scenes.poured_spheres(1000)
+    t = np.linspace(0.0, 0.3, 40)
+    start = np.array([[*body.position, *body.orientation] for body in scene.bodies if body.kind != "static"])
+    q = np.tile(start, (len(t), 1, 1))
+    q[:, :, 2] += 0.3 - 4.9 * t[:, None] ** 2
+    q[:, :, 3], q[:, :, 4] = np.cos(9.0 * t)[:, None], np.sin(9.0 * t)[:, None]
+    export(record(scene, q.reshape(len(t), -1), t), path, entry(scene))
+    assert path.stat().st_size < 1_000_000
+    return path.as_uri()
+
+
+def frame_costs(tab, count):
+    """Milliseconds of our script in frames at different times, each at rest until it is asked for."""
+    tab.page.keyboard.press(" ")
+    costs = []
+    for k in range(count):
+        frames = tab.page.evaluate(f"stickslip.t = {0.3 * k / count}; stickslip.dirty = true; stickslip.frames")
+        tab.until(f"stickslip.frames > {frames}", 30)
+        costs.append(tab.page.evaluate("stickslip.cost"))
+    return costs
+
+
+def test_a_frame_with_a_thousand_bodies_costs_a_few_milliseconds(tab, tmp_path):
+    """Without WebGL: the script of a frame, stage, curves and all; 60 frames a second leave 16.7 ms."""
+    tab.open(a_thousand_spheres(tmp_path / "spheres.html"))
+    costs = frame_costs(tab, 30)
+    elapsed, _ = slowness()
+    print(
+        f"\n1,000 bodies without WebGL: {statistics.median(costs):.1f} ms of script a frame, best {min(costs):.1f} ms"
+    )
+    assert statistics.median(costs) < 8.0 * max(1.0, elapsed) ** 2
+
+
+COUNTED = """() => {
+  const kind = WebGL2RenderingContext.prototype, counts = {calls: 0, sent: 0};
+  for (const name of ["drawArrays", "drawArraysInstanced"]) {
+    const own = kind[name];
+    kind[name] = function (...x) { counts.calls++; return own.apply(this, x); };
+  }
+  const send = kind.bufferData;
+  kind.bufferData = function (...x) { counts.sent++; return send.apply(this, x); };
+  window.counts = counts;
+}"""
+
+
+@pytest.mark.slow
+def test_a_thousand_bodies_are_a_few_calls_of_webgl(browser, tmp_path):
+    """One call for bodies of one shape, one for their shadows; 4 ms of script a frame, whatever draws behind it."""
+    page = a_thousand_spheres(tmp_path / "spheres.html")
+    with browser.browser_type.launch(executable_path=CHROMIUM, headless=True, args=WITH_WEBGL) as another:
+        tab = Tab(another.new_context(viewport={"width": 640, "height": 480})).open(page)
+        assert tab.page.evaluate("stickslip.stage.constructor.name") == "SolidStage"
+        tab.page.evaluate(COUNTED)
+        frames, costs = tab.page.evaluate("stickslip.frames"), frame_costs(tab, 12)
+        counts, count = tab.page.evaluate("counts"), tab.page.evaluate("stickslip.frames") - frames
+        elapsed, _ = slowness()
+        print(
+            f"\n1,000 bodies with WebGL: {statistics.median(costs):.1f} ms of script a frame, "
+            f"best {min(costs):.1f} ms, {counts['calls'] / count:.0f} calls, {counts['sent'] / count:.0f} arrays sent"
+        )
+        assert counts["calls"] <= 10 * count and counts["sent"] <= 8 * count
+        assert statistics.median(costs) < 4.0 * max(1.0, elapsed) ** 2
         assert tab.errors == []
 
 

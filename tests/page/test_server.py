@@ -547,6 +547,23 @@ def test_a_new_process_counts_as_much_as_the_last_one_of_its_system(workers):
     process.was_asked = False
     process.tell(process)
     assert workers._need("a") == 90_000_000 and workers._need("b") == workers_module.USUAL
+    process.was_asked, process.most = True, 0  # its first answer takes little, and does not let more of them in
+    process.tell(process)
+    assert workers._need("a") == 81_000_000
+    workers.close()
+
+
+def test_idle_processes_make_room_for_a_page_of_a_run(workers):
+    """It takes LLVM, and as much memory as one or two systems."""
+    for k in range(workers_module.MOST):
+        workers.answer("/api/run", {"system": f"a{k}"}, present)
+    seen = []
+    last = workers._idle[-1]
+    last.answer = lambda *_: seen.append(len(workers.pids())) or b""
+    workers.answer("/api/export", {"system": last.kind}, present)
+    spent = sum([workers_module.USUAL] * seen[0], workers_module.EXPORTING)
+    assert workers_module.SURE <= seen[0] < workers_module.MOST and spent <= workers_module.MOST_TOGETHER
+    assert workers._idle[-1] is last and not workers._exporting
     workers.close()
 
 

@@ -96,6 +96,8 @@ class Lines:
             first, _ = self.places.get(place, (self.count, 0))
             self.places[place] = (first, self.count)
             if self.count in self.at:
+                if self.count == max(self.at):
+                    sys.settrace(None)  # nothing else is to be sent: the rest runs at its own speed
                 signal.raise_signal(self.at[self.count])
         return self.line
 

@@ -89,7 +89,7 @@ def test_rotation_keeps_its_momentum_or_says_that_it_does_not(angle):
         before = rng.normal(size=3)
         before *= angle / np.linalg.norm(before)
         omega, inverse = np.empty(3), np.empty(9)
-        missing = free_rotation(J.ravel(), before, np.zeros(3), 1.0, 0.5, omega, inverse, np.empty(3), np.empty(9))
+        missing = free_rotation(J.ravel(), before, np.zeros(3), (1.0, 0.5), omega, inverse, np.empty(3), np.empty(9))
         L, now = np.array(turned(-0.5 * before, *(J @ before))), np.array(turned(0.5 * omega, *(J @ omega)))
         assert np.linalg.norm(now) == pytest.approx(np.linalg.norm(L), rel=1e-9)
         if missing == 0.0:

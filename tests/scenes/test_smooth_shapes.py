@@ -384,6 +384,103 @@ def test_a_rounded_box_is_rounded():
     assert abs(gap[-1, 0]) < 1e-9
 
 
+FLOORS = {
+    "half-space": (ss.HalfSpace((0, 0, 1)), (0, 0, 0)),
+    "box": (ss.Box((4, 4, 1)), (0, 0, -0.5)),
+    "rounded box": (ss.RoundedBox((4, 4, 1), 0.05), (0, 0, -0.5)),
+    "field": (ss.HeightField(np.zeros((9, 9)), 0.5), (0, 0, 0)),
+}
+
+
+def dropped_rounded_box(floor, seed, t_end):
+    """The path and deepest penetration of a rounded box that falls askew from 0.2 m."""
+    rng = np.random.default_rng(seed)
+    q = rng.normal(size=4)
+    start = {"orientation": q / np.linalg.norm(q), "velocity": 0.3 * rng.normal(size=3)}
+    scene = ss.Scene(gravity=9.81)
+    shape, where = FLOORS[floor]
+    scene.add_static(shape, position=where, friction=0.4)
+    body = scene.add_body(
+        ss.RoundedBox((0.2, 0.3, 0.1), 0.02), mass=1.0, position=(0, 0, 0.2), angular_velocity=3 * rng.normal(size=3),
+        friction=0.4, **start,
+    )  # fmt: skip
+    run = scene.simulate(dt=1e-3, t_end=t_end)
+    assert run.certificate.failed_steps == 0
+    return body.path(run), run.certificate.max_penetration
+
+
+def test_a_rounded_box_does_not_fall_through_a_half_space():
+    """It did, by 155 mm: the capsule that has the corners was high above."""
+    path, deep = dropped_rounded_box("half-space", 3, 0.06)
+    other, _ = dropped_rounded_box("box", 3, 0.06)
+    assert deep < 1e-4 and np.abs(path - other).max() < 1e-8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1, 3, 5, 6, 7, 8, 9])
+def test_a_rounded_box_falls_on_all_flat_floors_alike(seed):
+    path, deep = dropped_rounded_box("half-space", seed, 0.35)
+    assert deep < 1e-4
+    for floor in ("box", "rounded box", "field"):
+        other, deep = dropped_rounded_box(floor, seed, 0.35)
+        assert deep < 1e-4 and np.abs(path - other).max() < 1e-8
+
+
+@pytest.mark.parametrize("floor", [*FLOORS, "alike"])
+def test_a_corner_of_a_rounded_box_touches_once(floor):
+    """On a box it had 16 points, on a rounded box of its size 72."""
+    scene, rounded = ss.Scene(gravity=9.81), ss.RoundedBox((0.2, 0.3, 0.1), 0.02)
+    shape, where = FLOORS.get(floor, (rounded, (0, 0, -0.05)))
+    scene.add_static(shape, position=where)
+    scene.add_body(rounded, mass=1.0, position=(0, 0, 0.05))
+    run = scene.simulate(dt=1e-3, t_end=2e-3, contacts=True)
+    table = run.contacts()
+    last = [k for k in range(len(table)) if table["time"][k] == run.t[-1]]
+    assert sorted(tuple(np.round(table["point"][k][:2], 9)) for k in last) == [
+        (-0.08, -0.13), (-0.08, 0.13), (0.08, -0.13), (0.08, 0.13)
+    ]  # fmt: skip
+    np.testing.assert_allclose([table["normal_impulse"][k] for k in last], 9.81e-3 / 4, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "shape", [ss.Ellipsoid((0.15, 0.1, 0.06)), ss.Cylinder(0.08, 0.2), ss.Cone(0.1, 0.2), ss.Disc(0.1, 0.01)],
+    ids=lambda shape: type(shape).__name__,
+)  # fmt: skip
+def test_curved_forms_roll_on_a_box_as_on_a_half_space(shape):
+    """Of first order on a box, an ellipsoid sank by 0.1 mm."""
+    paths = []
+    for floor in ("half-space", "box"):
+        scene = ss.Scene(gravity=9.81)
+        ground, where = FLOORS[floor]
+        scene.add_static(ground, position=where, friction=0.4)
+        body = scene.add_body(
+            shape, mass=1.0, position=(0.013, 0.027, 0.2), orientation=turn(1.0, (1, 0.3, 0.2)),
+            velocity=(0.3, 0.1, 0.0), angular_velocity=(2.0, 1.0, 3.0), friction=0.4,
+        )  # fmt: skip
+        run = scene.simulate(dt=1e-3, t_end=0.25)
+        assert run.certificate.failed_steps == 0 and run.normal_impulse.any()
+        paths.append(body.path(run))
+    np.testing.assert_allclose(paths[1], paths[0], rtol=0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize(("angle", "points"), [(math.pi / 2, 1), (0.7, 1), (0.0, 2)])
+def test_a_capsule_across_a_cylinder_touches_at_a_place_with_all_digits(angle, points):
+    """By values of the distance it was known to 1e-9 m; along the cylinder the capsule had a third point by chance."""
+    scene = ss.Scene(gravity=9.81)
+    scene.add_static(ss.Cylinder(0.1, 1.0), orientation=turn(math.pi / 2, (0, 1, 0)), friction=0.5)
+    flat = rotation_matrix(turn(angle, (0, 0, 1))) @ np.array([1.0, 0.0, 0.0])
+    across = flat + np.array([0.0, 0.0, 1.0])  # half a turn about it brings the axis z of the capsule there
+    scene.add_body(
+        ss.Capsule(0.05, 0.4), mass=1.0, position=(0.02, 0.0, 0.15), orientation=turn(math.pi, across), friction=0.5
+    )
+    run = scene.simulate(dt=1e-3, t_end=5e-3, contacts=True)
+    table = run.contacts()
+    last = [table["point"][k] for k in range(len(table)) if table["time"][k] == run.t[-1]]
+    assert len(last) == points
+    np.testing.assert_allclose(np.mean(last, axis=0), (0.02, 0.0, 0.1), rtol=0.0, atol=1e-14)
+    assert np.abs(run.q[-1] - run.q[0]).max() < 1e-14
+
+
 def test_rays_meet_curved_forms():
     scene = ss.Scene(gravity=0.0)
     for k, shape in enumerate(SHAPES):

@@ -47,7 +47,7 @@ class Acceleration:
 
 @dataclass(frozen=True, eq=False)
 class StateAccelerations:
-    """What `accelerations` returns.
+    """Result of `accelerations`.
 
     Attributes
     ----------

@@ -96,6 +96,14 @@ class Branch:
         """Which cycles are stable, (n,) bool."""
         return np.array([cycle.stable for cycle in self.cycles])
 
+    def __str__(self) -> str:
+        if not len(self.values):
+            return f"no cycle over {self.name}: {self.status}"
+        span = f"{self.values[0]:.6g} .. {self.values[-1]:.6g}"
+        found = [f"{each.kind} at {each.parameter:.6g}" for each in self.specials[:4]] or ["no bifurcation"]
+        head = f"{len(self.cycles)} cycles over {self.name} = {span}, {int(self.stable.sum())} stable: {self.status}"
+        return "\n  ".join([head, *found])
+
     def to_dict(self) -> dict[str, Any]:
         """The result as plain values, ready for JSON."""
         return {

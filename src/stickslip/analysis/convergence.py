@@ -57,7 +57,7 @@ class Errors:
 
 @dataclass(frozen=True)
 class Convergence:
-    """What `converge` returns: errors of every run, slopes by stepper and norm, the judge's tolerance and seconds.
+    """Result of `converge`: errors of every run, slopes by stepper and norm, the judge's tolerance and seconds.
 
     `floor` is the largest error of the judge with a tolerance a hundred times looser: errors near it say nothing.
     """
@@ -121,13 +121,19 @@ class JudgedMotion:
 
     @property
     def scales(self) -> tuple[Array, Array]:
-        """Ranges of coordinates and velocities; of one that only round-off moves, the largest range of the others."""
+        """Ranges of coordinates and velocities; of one that only round-off moves, the largest range of the others.
 
-        def ranges(x: Array) -> Array:
+        Where round-off moves all of them the scale is the size of the coordinates, for velocities per run: errors of a
+        motion that rests are then none, and not quotients of round-off.
+        """
+        size = max(1.0, float(np.abs(self.q).max()))
+
+        def ranges(x: Array, size: float) -> Array:
             width = np.ptp(x, axis=0)
-            return np.where(width > 1e-8 * width.max(), width, width.max() if width.max() > 0.0 else 1.0)
+            largest = width.max() if width.max() > 1e-10 * size else size
+            return np.where(width > 1e-8 * largest, width, largest)
 
-        return ranges(self.q), ranges(self.u)
+        return ranges(self.q, size), ranges(self.u, size / max(1.0, float(self.t[-1])))
 
     def errors(self, run: Trajectory, stepper: str, step: float) -> Errors:
         """Errors of a run whose records lie on the grid."""

@@ -34,7 +34,7 @@ AT_REST = 1e-9  # accelerations below this share of those of the free system are
 
 @dataclass(frozen=True, eq=False)
 class Equilibrium:
-    """What `equilibrium` returns.
+    """Result of `equilibrium`.
 
     Attributes
     ----------

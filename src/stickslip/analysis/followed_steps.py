@@ -376,7 +376,7 @@ def has_corner(off: Mapping[float, Sum], slope: Sum, away: float) -> bool:
 
 
 def measures(engine: SceneEngine, moment: Moment) -> Array:
-    """What makes shifts, turns, velocities and angular velocities of the bodies (n, 12) shares of the motion."""
+    """Factors that make shifts, turns, velocities and angular velocities of the bodies (n, 12) shares of the motion."""
     bodies, options = engine.bodies, engine.options
     radius = np.where(np.isfinite(bodies.radius) & (bodies.radius > 0.0), bodies.radius, 1.0)[:, None]
     speed = np.abs(moment.vel[:, :3]).max() + (np.abs(moment.vel[:, 3:]) * radius).max()

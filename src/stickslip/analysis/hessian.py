@@ -38,6 +38,12 @@ class Hessian:
     matrix: Array
     error: float
 
+    def __str__(self) -> str:
+        slopes = np.array2string(self.gradient, precision=6, threshold=8, edgeitems=3)
+        rows = np.array2string(self.matrix, precision=6, threshold=16, edgeitems=2, prefix="  matrix = ")
+        head = f"value {self.value:.9g}, by {', '.join(self.names[:8])}{', ...' if len(self.names) > 8 else ''}"
+        return f"{head}; error {self.error:.1e}\n  gradient = {slopes}\n  matrix = {rows}"
+
 
 def hessian(
     objective: Callable[..., float], scenario: Scenario, wrt: Sequence[str] | str, *, times: Any = None,

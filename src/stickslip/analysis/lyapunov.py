@@ -122,6 +122,10 @@ class Recurrence:
     determinism: float
     returns: int
 
+    def __str__(self) -> str:
+        back = f"a point comes back after {self.returns} returns" if self.returns else "most points never come back"
+        return f"{len(self.matrix)} points: rate {self.rate:.3g}, determinism {self.determinism:.3g}, {back}"
+
 
 def recurrence(points: SectionPoints, *, tol: float = 0.02, leave_out: tuple[str, ...] = ()) -> Recurrence:
     """Recurrence of a section (Eckmann, Kamphorst and Ruelle 1987).

@@ -40,7 +40,7 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """What `outcomes` returns: the kinds of ends, the most frequent first.
+    """Result of `outcomes`: the kinds of ends, the most frequent first.
 
     Attributes
     ----------

@@ -53,6 +53,15 @@ class SectionPoints:
     def __len__(self) -> int:
         return len(self.t)
 
+    def __str__(self) -> str:
+        if not len(self):
+            return f"no point on the section {self.section}"
+        names = (*self.coordinate_names, *self.velocity_names)
+        last = ", ".join(f"{name} {value:.6g}" for name, value in list(zip(names, self.x[-1], strict=True))[:8])
+        periods = f", mean period {self.periods.mean():.6g} s" if len(self) > 1 else ""
+        span = f"t = {self.t[0]:.6g} .. {self.t[-1]:.6g} s"
+        return f"{len(self)} points on the section {self.section}, {span}{periods}\n  last: {last}"
+
     def __getitem__(self, name: str) -> Array:
         """A coordinate or velocity at the points, (n,)."""
         names = (*self.coordinate_names, *self.velocity_names)

@@ -1,6 +1,6 @@
 """The option `progress` of all analyses, and its bars on stderr.
 
-None     a bar or a line on stderr, if stderr is a terminal and the work takes longer than two seconds
+None     a bar or a line on stderr or in the notebook, if the work takes longer than two seconds; nothing in files
 True     a bar or a line also if stderr is no terminal
 False    nothing
 function is called with the progress: the number of runs, the share of the way, or the name of the stage
@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from stickslip.debug import bar_wanted
+from stickslip.bars import new_bar
 from stickslip.trajectory import Trajectory
 
 Progress = bool | Callable[..., None] | None
@@ -35,13 +35,10 @@ def reported(progress: Progress, what: str, total: float | None = None) -> Itera
     if callable(progress):
         yield progress
         return
-    if not bar_wanted(progress):
+    bar = new_bar(progress)
+    if bar is None:
         yield lambda done: None
         return
-    from rich.console import Console
-    from rich.progress import Progress as Bar
-
-    bar = Bar(console=Console(stderr=True), transient=True)
     task, begin = bar.add_task(what, total=total), time.perf_counter()
 
     def report(done: float | str) -> None:

@@ -93,7 +93,7 @@ def _return(
 
 
 def _events(motion: SpaceMotion, t: float) -> tuple[Switch, ...]:
-    """What happened up to t, without saltation matrices."""
+    """Events up to t, without saltation matrices."""
     none = np.zeros((0, 0))
     speeds = {(row[0], int(row[1])): -row[2] for row in motion.impacts}
     return tuple(

@@ -263,22 +263,22 @@ def known_names(wrt: Any, known: tuple[str, ...], what: str) -> tuple[str, ...]:
 
 
 def varied_motion(
-    scenario: Scenario, names: tuple[str, ...], end: float, judge: EventDriven, law: ImpactLaw
+    scenario: Scenario, names: tuple[str, ...], end: float, judge: EventDriven, law: ImpactLaw, t0: float = 0.0
 ) -> VariedMotion:
-    """The motion with one column of derivatives per name, as `simulate` starts it."""
+    """The motion with one column of derivatives per name, as `simulate` starts it at time t0 [s]."""
     X, directions = quantities(scenario, names)
-    start = start_of(scenario, end, judge, law)
+    start = start_of(scenario, end, judge, law, t0)
     return VariedMotion(**start, directions=directions, X=X, columns=names)
 
 
-def start_of(scenario: Scenario, end: float, judge: EventDriven, law: ImpactLaw) -> dict[str, Any]:
-    """What a motion is made of, as `simulate` starts it."""
+def start_of(scenario: Scenario, end: float, judge: EventDriven, law: ImpactLaw, t0: float = 0.0) -> dict[str, Any]:
+    """Parts of a motion, as `simulate` starts it at time t0 [s]."""
     system = scenario.system
-    q, u, p = system.check(scenario.q0, scenario.u0, scenario.params)
+    q, u, p = system.check(scenario.q0, scenario.u0, scenario.params, t0)
     kernel = module_or_plain(system.branched, "smooth", "auto")
     rtol, atol = judge.tolerances
     return dict(
-        system=system, kernel=kernel, p=p, law=law, solver=solver_from("auto"), t=0.0, q=q, u=u, t_end=end, rtol=rtol,
+        system=system, kernel=kernel, p=p, law=law, solver=solver_from("auto"), t=t0, q=q, u=u, t_end=end, rtol=rtol,
         atol=atol, gap_tol=judge.gap_tol, zeno=judge.zeno, max_events=judge.max_events, tangent=False,
     )  # fmt: skip
 

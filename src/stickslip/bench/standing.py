@@ -4,7 +4,9 @@
 `pybullet_data`).  All joints are held at the pose of the start.  Here and in MuJoCo the effort is
 stiffness (target - x) - damping u within its limit: here all of it at the end of the step, in MuJoCo its damping
 ("implicitfast", with elliptic cones).  Bullet takes its own position motors, with their gains, within that limit.
-Robots do not collide with themselves.  Time and drift are counted after a while in which the robot settles.
+Springs of the joints in the file stay beside the motors.  A joint whose limits leave out its pose begins, and is held,
+at the nearest limit.  Robots do not collide with themselves.  Time and drift are counted after a while in which the
+robot settles: the humanoid sways for some seconds on its ankles.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from typing import Any
 import numpy as np
 
 DT, TOL, FRICTION = 1e-3, 1e-8, 0.8
-SETTLE, T_END, QUICK = 1.0, 5.0, 0.1
+SETTLE, T_END, QUICK = 6.0, 10.0, 0.1
 PIECE = 20  # steps of a call
 Say = Callable[[str], None]
 Place = tuple[np.ndarray, np.ndarray]
@@ -91,7 +93,8 @@ def by_stickslip(path: Path, robot: Robot, start: Start, t_end: float) -> dict[s
     sim = Simulator(start.scene, dt=DT, every=None, tol=TOL)
     for joint in start.scene.joints:
         if joint.kind == "revolute":
-            motor = Motor(stiffness=robot.stiffness, damping=robot.damping, effort=robot.effort)
+            spring = joint.motor.stiffness  # of the file, as a motor's row
+            motor = Motor(stiffness=robot.stiffness + spring, damping=robot.damping, effort=robot.effort)
             sim.joint(joint.name).motor = motor
     trunk = max((body for body in start.scene.bodies if body.kind == "moving"), key=lambda body: body.mass)
     found = watched(sim.step, lambda: (sim.body(trunk).position, sim.body(trunk).orientation), t_end)
@@ -128,7 +131,8 @@ def by_mujoco(path: Path, robot: Robot, start: Start, t_end: float) -> dict[str,
     model = spec.compile()
     data = mujoco.MjData(model)
     for name in hinges:
-        at = robot.pose.get(name, 0.0)
+        at, joint = robot.pose.get(name, 0.0), model.joint(name)
+        at = float(np.clip(at, *joint.range)) if joint.limited[0] else at
         data.qpos[model.joint(name).qposadr[0]] = data.ctrl[model.actuator(f"{name} held").id] = at
     trunk = int(np.argmax(model.body_mass))
     mujoco.mj_forward(model, data)

@@ -26,7 +26,7 @@ _BLOCK = 512
 _MOST_CUTS = 20
 """Events that are located within one step; what switches more often goes to the end of the step in one piece."""
 _CHANGED_IN_PLACE = ("status", "_before")
-"""What a march changes in its place; all else of its state is replaced."""
+"""Arrays that a march changes in their place; all else of its state is replaced."""
 
 
 class March(PresentCircuit):

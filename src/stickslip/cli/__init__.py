@@ -45,7 +45,7 @@ from stickslip.cli import (
     view,
 )
 from stickslip.cli.output import Interrupted
-from stickslip.cli.pages import GROUPS, Command, epilog
+from stickslip.cli.pages import GROUPS, Command, Commands, epilog
 from stickslip.debug import debugging
 from stickslip.io.printable import printable
 
@@ -80,6 +80,8 @@ _COMMANDS: dict[str, Callable[..., Any]] = {
 }
 
 app = typer.Typer(
+    cls=Commands,
+    epilog=epilog(),
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
@@ -104,7 +106,9 @@ def _stickslip(
     context: typer.Context,
     version: Annotated[
         bool,
-        typer.Option("--version", "-V", help="Print the version and exit.", callback=_print_version, is_eager=True),
+        typer.Option(
+            "--version", "-V", help="Print the version and exit.", callback=_print_version, is_eager=True, metavar=" "
+        ),
     ] = False,
 ) -> None:
     """Rigid-body dynamics with friction and impact.
@@ -142,7 +146,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(error, f"the system refuses to read or write: {error.strerror}{place}", _COMPUTATION_FAILED)
     except Exception as error:
         hint = "" if debugging() else " (STICKSLIP_DEBUG=1 shows where)"
-        return _complain(error, f"{type(error).__name__}: {error}{hint}", _COMPUTATION_FAILED)
+        words = getattr(error, "told", None) or f"{type(error).__name__}: {error}{hint}"  # told: for whoever runs it
+        return _complain(error, words, _COMPUTATION_FAILED)
     # Typer returns the code of a typer.Exit, 130 after Ctrl-C among them, and whatever a command function returned.
     if result == _INTERRUPTED:
         print("stickslip: interrupted", file=sys.stderr)

@@ -79,7 +79,7 @@ def _require_file(path: Path) -> None:
 
 
 def problem_at_start(model: "Model") -> str | None:
-    """What `run` would say of the initial state: bodies or contacts that overlap beyond the tolerance."""
+    """Words of `run` for the initial state: bodies or contacts that overlap beyond the tolerance."""
     try:
         model.scenario.check_start(model.options)
     except ValueError as problem:

@@ -157,7 +157,7 @@ def _show(run: Any, made: Mapping[str, str], list_events: bool) -> None:
 
 
 def described(path: Path) -> dict[str, Any]:
-    """What `check` says of a circuit's file: plain values only."""
+    """Findings of `check` in a circuit's file: plain values only."""
     from stickslip.io.models.circuit import read_circuit
 
     model = read_circuit(path)

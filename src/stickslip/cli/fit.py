@@ -37,6 +37,9 @@ def fit(
     seed: Annotated[int, typer.Option(help="Of search and bootstrap.")] = 0,
     level: Annotated[float, typer.Option(help="Probability that an interval holds the truth.")] = 0.95,
     bootstrap: Annotated[int, typer.Option(help="Number of fits to data made anew.")] = 0,
+    shooting: Annotated[
+        int | None, typer.Option(help="Pieces into which motions are cut; default: where they are chaotic.")
+    ] = None,
     resume: Annotated[
         Path | None,
         typer.Option("--resume", help="A file that keeps what was computed; a fit goes on from it.", metavar="FILE"),
@@ -57,7 +60,7 @@ def fit(
     found = compute(
         scenario, [str(path) for path in data], ranges, noise=_noise(noise), starts=_numbers(start, "--start") or None,
         law=law, units=dict(_pairs(unit, "--unit")), search=search, seed=seed, level=level, bootstrap=bootstrap,
-        notes=resume,
+        shooting=shooting, notes=resume,
     )  # fmt: skip
     if results.plot is not None:
         results.save(found.plot(), f"Fit: {scenario.title}")

@@ -226,7 +226,7 @@ def _check_axes(x: Axis, y: Axis, values: dict[str, float]) -> None:
 def _solve(
     collision: Collision, values: dict[str, float], x: Axis, y: Axis, law: "ImpactLaw"
 ) -> dict[str, "np.ndarray"]:
-    """What the impact of every cell did, by name; arrays of shape (y.cells, x.cells)."""
+    """Outcome of the impact in every cell, by name; arrays of shape (y.cells, x.cells)."""
     import numpy as np
 
     from stickslip.analysis.progress import reported

@@ -1,9 +1,9 @@
 """Help pages: commands in groups, options in groups, examples at the end."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "Begin": ("demo", "list", "run", "view"),
@@ -57,9 +57,31 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
 _NOTHING = " "  # typer prints a type behind every option; a flag takes no value
 
 
-def epilog(command: str) -> str:
-    """Examples as the end of a help page, in Markdown: a line each."""
-    return "Examples:\n\n" + "\n\n".join(f"`{line}`" for line in EXAMPLES[command])
+_FIRST = (
+    "stickslip view",
+    "stickslip run woodpecker --plot run.png",
+    "stickslip new --empty > my.toml",
+    "stickslip view my.toml",
+)
+"""Examples at the end of `stickslip --help`: from a first look to a mechanism of one's own."""
+
+
+def epilog(command: str | None = None) -> str:
+    """Examples as the end of a help page, in Markdown: a line each; without a command those of `stickslip --help`."""
+    lines = _FIRST if command is None else EXAMPLES[command]
+    return "Examples:\n\n" + "\n\n".join(f"`{line}`" for line in lines)
+
+
+def _arrange(parameters: Sequence[Any], groups: Mapping[str, Sequence[str]] = _OPTIONS) -> None:
+    """Put options into groups, and print no type behind flags."""
+    for parameter in parameters:
+        if not isinstance(parameter, TyperOption):
+            continue
+        if parameter.is_flag and parameter.metavar is None:
+            parameter.metavar = _NOTHING
+        for group, names in groups.items():
+            if parameter.name in names:
+                parameter.rich_help_panel = group
 
 
 class Command(TyperCommand):
@@ -67,21 +89,20 @@ class Command(TyperCommand):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._arrange(self.params)
+        _arrange(self.params)
 
     def get_help_option(self, ctx: Any) -> Any:
         found = super().get_help_option(ctx)
         if found is not None:
-            self._arrange([found])
+            _arrange([found])
         return found
 
-    @staticmethod
-    def _arrange(parameters: Sequence[Any]) -> None:
-        for parameter in parameters:
-            if not isinstance(parameter, TyperOption):
-                continue
-            if parameter.is_flag and parameter.metavar is None:
-                parameter.metavar = _NOTHING
-            for group, names in _OPTIONS.items():
-                if parameter.name in names:
-                    parameter.rich_help_panel = group
+
+class Commands(TyperGroup):
+    """Commands together, whose help page shows flags without a type."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        found = super().get_help_option(ctx)
+        if found is not None:
+            _arrange([found], {})
+        return found

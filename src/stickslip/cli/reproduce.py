@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stickslip.cli.options import AsJson, Bare, Width
+from stickslip.cli.options import AsJson, Bare, Quiet, Width
 from stickslip.cli.output import print_json
 from stickslip.debug import on_terminal
 
@@ -33,6 +33,7 @@ def reproduce(
     width: Width = None,
     bare: Bare = False,
     as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Compute and draw a paper's figure; print its files, the command for it and our certificate.
 
@@ -60,7 +61,7 @@ def reproduce(
         for name in keys:
             advance(name)
             drawn.append(_draw(name, out, kinds) if index is None else _drawn_or_told(name, out, kinds))
-            if not as_json:
+            if not (as_json or (quiet and "error" not in drawn[-1])):
                 _show(drawn[-1])
     if index is not None:
         from stickslip.papers.gallery import write_index
@@ -68,7 +69,7 @@ def reproduce(
         write_index(index, [{**row, **_proof(row)} for row in drawn])
     if as_json:
         print_json({"figures": drawn} | ({} if index is None else {"index": str(index)}), indent=2)
-    elif index is not None:
+    elif index is not None and not quiet:
         print(f"index: {index}")
     if any("error" in row for row in drawn):
         raise typer.Exit(_FAILED)
@@ -76,6 +77,8 @@ def reproduce(
 
 def _list(as_json: bool) -> None:
     """Print the keys of the figures, a line for each paper."""
+    import textwrap
+
     from stickslip import papers
     from stickslip.papers.gallery import PAPERS
 
@@ -84,7 +87,10 @@ def _list(as_json: bool) -> None:
         return
     for paper, citation in PAPERS.items():
         own = [key for key in papers.keys() if key.startswith(f"{paper}-")]  # noqa: SIM118
-        print(f"[{paper.upper()}] {citation}\n  {' '.join(own)}")
+        print(textwrap.fill(f"[{paper.upper()}] {citation}", 100, subsequent_indent="  "))
+        print(
+            textwrap.fill(" ".join(own), 100, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
+        )
     print("`stickslip reproduce KEY` draws one, `stickslip reproduce all` every one of them.")
 
 

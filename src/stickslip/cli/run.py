@@ -352,10 +352,10 @@ def _show(trajectory: "Trajectory", scenario: "Scenario", files: dict[str, Path]
     console.print(Text(head, style="bold"), soft_wrap=True)
     thinned = "" if trajectory.every == 1 else f", every {trajectory.every}th recorded"
     times = f"t = {trajectory.t[0]:g} .. {trajectory.t[-1]:g} s"
-    if trajectory.stepper == "event-driven":  # it has no steps; dt is the spacing of its records
+    if trajectory.stepper in ("event-driven", "adaptive"):  # they choose their steps; dt is the spacing of records
         counts = ", ".join(f"{count} {what}" for what, count in trajectory.attributes.items() if count.isdigit())
         row("motion", f"{times}, recorded every {trajectory.dt * trajectory.every:g} s")
-        row("method", f"{_method(trajectory)}, {trajectory.wall_s:.3f} s: {counts}")
+        row("method", f"{_method(trajectory)}, {trajectory.wall_s:.3f} s" + (f": {counts}" if counts else ""))
     else:
         row("motion", f"{times}, {trajectory.steps:,} steps of {trajectory.dt:g} s{thinned}")
         row("method", _method(trajectory))

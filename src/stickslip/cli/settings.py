@@ -1,4 +1,4 @@
-"""What is typed on the command line, as values: `NAME|FILE`, settings `NAME=VALUE`, and ranges `NAME=A:B:N`."""
+"""Words of the command line as values: `NAME|FILE`, settings `NAME=VALUE`, and ranges `NAME=A:B:N`."""
 
 import math
 from collections.abc import Iterable, Sequence

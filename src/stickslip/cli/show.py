@@ -65,7 +65,7 @@ def _show_circuit(name: str, latex: bool, as_json: bool) -> None:
 
 
 def _facts(name: str, scenario: Any, latex: bool) -> dict[str, Any]:
-    """What the command shows, as plain values; the equations as text, or in LaTeX."""
+    """Equations that the command shows, as plain values; the equations as text, or in LaTeX."""
     return {
         "name": name,
         "title": scenario.title,

@@ -1,4 +1,4 @@
-"""What every method works on: contacts with circular cones, as arrays.
+"""Problem that every method works on: contacts with circular cones, as arrays.
 
 A `FrictionProblem` may have joints and elliptic cones; `FrictionProblem.contacts_in` eliminates the first and stretches
 the second away, and what is left is this.

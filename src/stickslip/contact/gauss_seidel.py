@@ -29,7 +29,7 @@ KEPT, NORM, CHANGE, LIGHT, ERROR, CHECKS = range(6)
 
 
 class Asked(NamedTuple):
-    """What sweeps are asked for.
+    """Wishes for sweeps.
 
     max_sweeps, tol : when they end.  memory : sweeps that Anderson acceleration looks back on; 0 for plain sweeps.
     relaxation : 0 < omega < 2.  check_every : sweeps after which the error is computed in any case.
@@ -276,7 +276,7 @@ def end_sweep(
     history: np.ndarray,
     anderson: Anderson,
 ) -> bool:
-    """What follows sweep number `count`: a look at its change, at the error now and then, the acceleration.
+    """Steps after sweep number `count`: a look at its change, at the error now and then, the acceleration.
 
     True where it was the last one: solved, max_sweeps reached, or no change is left.
     """

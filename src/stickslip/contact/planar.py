@@ -389,11 +389,24 @@ class Alternating(PlanarSolver):
 
 
 @dataclass(frozen=True)
+class _Cones(PlanarSolver):
+    """The solvers for frictional contact problems, where contacts with two tangents share a load."""
+
+    name = "cones"
+    in_space = True
+
+    def _solve(self, problem: PlanarProblem) -> tuple[np.ndarray, np.ndarray, int, str]:
+        found: tuple[np.ndarray, np.ndarray, int, str] = _in_space(problem).by_cones(self.tol)
+        return found
+
+
+@dataclass(frozen=True)
 class Auto(PlanarSolver):
     """A ladder of methods, each answer checked; see `PlanarSolver` for its options.
 
     The branches of two contacts, if two are closed; ten sweeps of Gauss-Seidel; Lemke's method; Newton's method;
-    `AugmentedLagrangian`; for up to four contacts every support; at last up to 10,000 sweeps.
+    `AugmentedLagrangian`; for up to four contacts every support; up to 10,000 sweeps; in space at last
+    the solvers for frictional contact problems.
     """
 
     name = "auto"
@@ -417,6 +430,8 @@ class Auto(PlanarSolver):
         if problem.contacts <= 4 and not problem.in_space:
             stages.append(Enumerate(self.tol))
         stages.append(GaussSeidel(self.tol, self.max_iterations or 10_000))
+        if problem.in_space:
+            stages.append(_Cones(self.tol))
         best = stages[0].solve(problem)
         done = best.solved and SETTLED_NOT not in best.status  # as the kernels: sweeps must have settled, too
         for stage in stages[1:]:

@@ -88,6 +88,10 @@ class FrictionSolution:
     seconds: float = 0.0
     history: np.ndarray = field(default_factory=lambda: np.empty((0, 2)))
 
+    def __str__(self) -> str:
+        r, u = (np.array2string(v, precision=6, threshold=8, edgeitems=3) for v in (self.r, self.u))
+        return f"{self.status}; {self.measure} error {self.error:.1e}, {self.seconds:.2g} s\n  r = {r}\n  u = {u}"
+
     def __bool__(self) -> bool:
         """True when solved."""
         return self.solved

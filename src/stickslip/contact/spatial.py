@@ -194,6 +194,31 @@ class SpatialProblem(PlanarProblem):
                 best, least = onto, found
         return *best, sweeps + limit, f"augmented Lagrangian {SETTLED_NOT} in {limit} steps"
 
+    def by_cones(self, tol: float) -> tuple[np.ndarray, np.ndarray, int, str]:
+        """By the solvers for frictional contact problems, which also know contacts that share a load; discs alone."""
+        from stickslip.contact.problem import FrictionProblem  # which knows planar problems, and they this one
+        from stickslip.contact.solve import solve_friction
+
+        k = self.contacts
+        second = dict(zip(self.space.first.tolist(), self.space.second.tolist(), strict=True))
+        rows = [i for i in range(k) if i not in second.values()]
+        discs = all(isinstance(section, np.ndarray) and section[0] == DISC for section in self.space.sections)
+        if not discs or any(self.a[i] > 0.0 or (self.tangential[i] and i not in second) for i in rows):
+            return np.zeros(k), np.zeros(k), 0, f"other laws than Coulomb's with discs: {SETTLED_NOT}"
+        G = np.block([[self.G_NN, self.G_NT], [self.G_NT.T, self.G_TT]])
+        at = np.array([(i, k + i, k + second.get(i, i)) for i in rows]).ravel()
+        xi = np.concatenate(self.slip_velocities(np.zeros(k), np.zeros(k)))
+        W, q, mu = G[np.ix_(at, at)], xi[at], np.array([(self.mu[i], self.mu[second.get(i, i)]) for i in rows])
+        for place, i in enumerate(rows):
+            if i not in second:
+                alone = [3 * place + 1, 3 * place + 2]
+                W[alone], W[:, alone], q[alone], mu[place] = 0.0, 0.0, 0.0, 0.0
+                W[alone, alone] = 1.0
+        found = solve_friction(FrictionProblem(W, q, mu), tol=0.01 * tol, progress=False)
+        x = np.zeros(2 * k)
+        x[at] = found.r
+        return *self._onto_laws(x[:k], x[k:]), found.iterations, found.status
+
     def _equations(self, N: np.ndarray, T: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Equations x - prox(x - rho xi) = 0 of impulses x = (N, T), (2 k,), and their derivatives by x."""
         k = self.contacts

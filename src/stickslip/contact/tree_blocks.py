@@ -500,7 +500,7 @@ def along(rows: np.ndarray, k: int, f: np.ndarray) -> float:
 
 @kernel(inline=True)
 def take_rates(tree: Tree, plan: Plan, factors: Parts, wrench: np.ndarray, k: int, d: int) -> None:
-    """What the wrench on the k-th body of the order asks of its joint; the rest goes on to its parent.
+    """Load on a joint by the wrench on the k-th body of the order; the rest goes on to its parent.
 
     d, its freedom, is known to the translator for 1, which most bodies have, and 6: then S takes turns before shifts.
     """
@@ -689,7 +689,7 @@ def solve_matrix(problem: TreeProblem, plan: Plan, factors: Parts, wrench: np.nd
 
 @kernel(inline=True)
 def climb_one(tree: Tree, factors: Parts, i: int, d: int, f: np.ndarray) -> float:
-    """What a wrench f on body i costs there, f^T S D^-1 S^T f; f becomes what is left of it for the parent.
+    """Cost of a wrench f on body i, f^T S D^-1 S^T f; f becomes what is left of it for the parent.
 
     d: the freedom of the body, as for `take_rates`.
     """

@@ -81,7 +81,7 @@ from stickslip.jit import kernel
 
 
 class TreeRules(NamedTuple):
-    """What Newton's method is asked for."""
+    """Wishes for Newton's method."""
 
     dim: int
     tol: float  # largest violation of the laws that does [m/s]

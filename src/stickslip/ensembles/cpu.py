@@ -20,6 +20,7 @@ from stickslip.ensembles.request import Request
 from stickslip.ensembles.scenes import SceneRequest
 from stickslip.interrupts import poll
 from stickslip.mechanisms.engines import LONG_RUN, Reference
+from stickslip.mechanisms.steering import MemberPlaces, serve_members
 from stickslip.mechanisms.templates.structs import Asked, Motion
 
 STEPS_PER_PIECE = 1_000_000  # some tenths of a second: Ctrl-C and the progress bar wait no longer
@@ -80,6 +81,8 @@ class Cores:
 
 def _run_group(request: Request, rows: Array, P: Array, first: int, last: int) -> int:
     """Members first .. last - 1 from start to end; return the number of steps."""
+    if request.control is not None:
+        return _run_controlled(request, rows, P, first, last)
     left = request.steps
     while left > 0:
         n = min(left, max(1, 4 * STEPS_PER_PIECE // (last - first)))
@@ -89,19 +92,34 @@ def _run_group(request: Request, rows: Array, P: Array, first: int, last: int) -
     return (last - first) * request.steps
 
 
+def _run_controlled(request: Request, rows: Array, P: Array, first: int, last: int) -> int:
+    """Members from start to end with their control law, which is called for all of them between their steps."""
+    layout, controller = request.module, request.controller
+    at = MemberPlaces(layout.IMPULSE_BEFORE, layout.STATUS, layout.BOOK_OF_MEMBER, float(request.dt))
+    steer, apart = controller.own_steer(), controller.clock.apart
+    memories = np.tile(steer.now.memory, (last - first, 1))
+    for done in range(0, request.steps, apart):
+        serve_members(rows[first:last], P[first:last], memories, steer, at)
+        until = min(done + apart, request.steps)
+        _advance(request, rows, P, first, last, until - done)
+        finish(request, rows, P, first, last, until)
+    return (last - first) * request.steps
+
+
 def _advance(request: Request, rows: Array, P: Array, first: int, last: int, n_steps: int) -> None:
     tol, depth = float(request.solver.tol), float(request.penetration_tol)
     asked = Asked(float(request.dt), n_steps, request.sweeps, tol, depth)
     request.module.advance_members(rows[first:last], P[first:last], asked)
 
 
-def finish(request: Request, rows: Array, P: Array, first: int, last: int) -> None:
+def finish(request: Request, rows: Array, P: Array, first: int, last: int, until: int | None = None) -> None:
     """Go on with members whose kernel left a step unsolved: the reference engine does that step, as in `simulate`."""
     layout = request.module
     unsolved = np.flatnonzero(rows[first:last, layout.STATUS] == codes.UNSOLVED)
     for i in (first + unsolved).tolist():
         while rows[i, layout.STATUS] == codes.UNSOLVED and _rescue(request, layout, rows[i], P[i]):
-            _advance(request, rows, P, i, i + 1, request.steps - int(rows[i, layout.STEPS_DONE]))
+            end = request.steps if until is None else until
+            _advance(request, rows, P, i, i + 1, end - int(rows[i, layout.STEPS_DONE]))
 
 
 def _rescue(request: Request, layout: Any, row: Array, p: Array) -> bool:

@@ -37,6 +37,7 @@ STATUS_NAMES = (
     "a joint came apart",
     "a body would appear inside another one",
     "its values make no scene that can run",
+    "its control law failed",
 )
 APART, CANNOT_APPEAR, NO_SCENE = 11, 12, 13
 """Statuses that scenes alone have, behind those of `codes`."""
@@ -234,4 +235,4 @@ _READERS: dict[str, Callable[[Any, Array, Array], dict[str, Array]]] = {
     "energy": _energy,
 }
 
-assert APART == codes.START_OFF + 1 and len(STATUS_NAMES) == NO_SCENE + 1
+assert APART == codes.START_OFF + 1 and len(STATUS_NAMES) == codes.CONTROL_FAILED + 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +26,7 @@ from stickslip.analysis.sections import (
 )
 from stickslip.checks import Array, real_number, unknown_name
 from stickslip.contact.planar import PlanarSolver, solver_from
+from stickslip.control import ControlLaw, memory_of, steps_between
 from stickslip.ensembles.observables import NEED_SECTION, bytes_per_member, observables_of, read_rows
 from stickslip.ensembles.plan import Plan, plan_of
 from stickslip.jit.sources import sources_hash
@@ -33,10 +35,12 @@ from stickslip.laws.compiled import has_kernel, kernel_numbers, kernel_options
 from stickslip.mechanisms.engines import Compiled
 from stickslip.mechanisms.generate import STACK_LIMIT, WHAT_HELPS, NotKernels, compiled_module
 from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE, check_penetration, penetration_tolerance
+from stickslip.mechanisms.steering import MechanismController
 from stickslip.mechanisms.steppers.sliding import sticking_at_start
 from stickslip.mechanisms.steppers.stepper import Stepper
 from stickslip.mechanisms.system import CONTACT, System
 from stickslip.mechanisms.tangents import require_for_tangents
+from stickslip.run.controlled import require_law
 from stickslip.run.options import chosen_stepper, number_of_steps
 from stickslip.scenario import Scenario, require_scenario
 
@@ -55,6 +59,7 @@ class Request:
     observe, section, travel, points, skip : what is watched; from step `skip` on.
     dt, steps : step size [s] and number of steps.
     stepper, solver, penetration_tol, law : as in `simulate`; a law of None is Newton's with the system's coefficients.
+    control : the control law of every member, or None.
     """
 
     system: System
@@ -73,6 +78,7 @@ class Request:
     solver: PlanarSolver
     penetration_tol: float
     law: ImpactLaw | None = None
+    control: ControlLaw | None = None
 
     @property
     def options(self) -> dict[str, Any]:
@@ -96,8 +102,24 @@ class Request:
         except NotKernels as reason:
             raise ValueError(f"{reason} {WHAT_HELPS[:-1]}; an ensemble runs kernels alone.") from None
 
+    @cached_property
+    def controller(self) -> MechanismController:
+        """The control law as machine code; ValueError where it is none."""
+        assert self.control is not None
+        apart = steps_between(self.control.rate, self.dt)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            try:
+                found = MechanismController(self.system, self.control, memory_of(self.control), 0, apart)
+            except RuntimeWarning as reason:
+                raise ValueError(f"an ensemble runs kernels alone: {reason}") from None
+        if found.plain:
+            raise ValueError("an ensemble runs kernels alone: control must not have compiled=False.")
+        return found
+
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if key != "module"}  # modules cannot be sent
+        own = ("module", "controller")  # machine code cannot be sent
+        return {key: value for key, value in self.__dict__.items() if key not in own}
 
     step_cost = 1
 
@@ -177,6 +199,7 @@ class Request:
             "stepper": self.stepper.name,
             "solver": self.solver.name,
             **({} if self.law is None else {"law": repr(self.law)}),
+            **({} if self.control is None else {"control": self.control.identity()}),
             "tolerance": float(self.solver.tol),
             "dt": self.dt,
             "steps": self.steps,
@@ -226,6 +249,7 @@ def prepare(
     stepper: Any = "moreau-midpoint",
     solver: Any = "auto",
     law: Any = None,
+    control: Any = None,
     params: Mapping[Any, float] | None = None,
     section: Any = None,
     travel: Any = None,
@@ -264,7 +288,11 @@ def prepare(
         chosen_solver,
         tolerance,
         chosen_law,
+        control,
     )
+    if control is not None:
+        require_law(control)
+        assert not request.controller.plain  # it says what is wrong with the law
     _check_extremes(request)
     return request
 

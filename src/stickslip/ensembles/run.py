@@ -13,6 +13,7 @@ from typing import Any, TypedDict, Unpack
 from stickslip.analysis.sections import AnySection
 from stickslip.checks import refuse_unknown_options, whole_number
 from stickslip.contact.planar import PlanarSolver
+from stickslip.control import ControlLaw
 from stickslip.debug import bar_wanted
 from stickslip.ensembles.chunks import AnyRequest, compute_chunk, warm_up
 from stickslip.ensembles.cluster import Cluster
@@ -76,6 +77,7 @@ class Options(Watching, Sampling, Keeping, OfScenes, total=False):
     """Keywords of `ensemble` that few calls need."""
 
     penetration_tol: float
+    control: ControlLaw | None
 
 
 def ensemble(
@@ -111,8 +113,9 @@ def ensemble(
     device : "cpu", "gpu", "auto" (a GPU where there is one) or "dask:ADDRESS" of a scheduler, dask:tcp://host:8786.
     threads : of the device "cpu"; default: all cores.  The result does not depend on it.
     dt, t_end, stepper, solver, law, params, penetration_tol : as in `simulate`; default: the scenario's own.
-    progress : show a progress bar on stderr (None: after two seconds, where stderr is a terminal); or a function that
-        is called with the number of steps done.
+    control : a `ControlLaw` in the kernel language, for mechanisms on the device "cpu"; each member has its own memory.
+    progress : show a progress bar (None: after two seconds, on a terminal or in a notebook); or a function that is
+        called with the number of steps done.
 
     What is watched:
 
@@ -164,6 +167,10 @@ def _as_scenario(moving: Any, dt: Any, t_end: Any) -> Scenario:
 def _request(moving: Scenario, device: Any, vary: Any, observe: Any, asked: dict[str, Any]) -> AnyRequest:
     if moving.kind == "scene":
         _require_cpu(device)
+    if asked.get("control") is not None and (moving.kind == "scene" or device != "cpu"):
+        raise ValueError("control of an ensemble is for mechanisms on the device 'cpu'.")
+    if asked.get("control") is None:
+        asked.pop("control", None)
     for name in () if moving.kind == "scene" else OfScenes.__annotations__:
         if asked.pop(name, None) is not None:
             raise ValueError(f"{name} is for ensembles of scenes, got a mechanism; leave it out.")

@@ -1,4 +1,4 @@
-"""What is computed so far, chunk by chunk: here in memory; `stickslip.ensembles.parts` keeps the chunks in files."""
+"""Results so far, chunk by chunk: here in memory; `stickslip.ensembles.parts` keeps the chunks in files."""
 
 from __future__ import annotations
 

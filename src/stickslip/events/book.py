@@ -1,10 +1,10 @@
-"""What a motion from event to event keeps for its certificate, and how it says that there is no way on."""
+"""Book that a motion from event to event keeps for its certificate, and how it says that there is no way on."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter, deque
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -14,9 +14,6 @@ from stickslip.events.accumulation import Blow
 from stickslip.events.arcs import Stand
 from stickslip.events.modes import Mode
 
-WINDOW = 1e-3
-"""Share of the run in which events are counted."""
-
 
 class MotionError(ArithmeticError):
     """No way on: `t` [s] is where."""
@@ -25,13 +22,38 @@ class MotionError(ArithmeticError):
         super().__init__(message)
         self.t = t
 
+    @property
+    def told(self) -> str:
+        """The whole sentence."""
+        return f"no way on at t = {self.t:.9g} s: {self}"
 
-def too_many(recent: deque[float], t: float, span: float, most: int) -> bool:
-    """Note an event at t, and say whether there are more than `most` of them in the window of a run of length span."""
-    recent.append(t)
-    while recent and recent[0] < t - WINDOW * span:
-        recent.popleft()
-    return len(recent) > most
+
+WINDOW = 1e-3  # share of the run in which events are counted
+NO_PROGRESS = 60  # mode changes at one instant that end a run
+ENDLESS = (
+    "contacts open and close or slip and stick without end; raise max_events, or use a time stepper, which needs no "
+    "events"
+)
+
+
+def too_many(events: int, span: float, reason: str = ENDLESS) -> str:
+    """Why a run ends that has more than `events` events in a share `WINDOW` of its time `span` [s]."""
+    return f"more than {events} events within {WINDOW * span:.3g} s: {reason}"
+
+
+def no_progress() -> str:
+    """Why a run ends whose mode goes on changing at one instant."""
+    return f"the mode changed {NO_PROGRESS} times at this instant; no mode is consistent"
+
+
+def blows_array(blows: Iterable[Blow]) -> np.ndarray:
+    """Blows as bytes, for a checkpoint."""
+    return np.frombuffer(json.dumps([(blow.t, blow.contacts, blow.speed) for blow in blows]).encode(), np.uint8)
+
+
+def blows_of(array: np.ndarray) -> tuple[Blow, ...]:
+    """Blows of a checkpoint."""
+    return tuple(Blow(t, tuple(contacts), speed) for t, contacts, speed in json.loads(array.tobytes()))
 
 
 @dataclass
@@ -70,7 +92,7 @@ class EventBook:
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """What an arc began with: from here the motion goes on, bit for bit, whatever came after.
+    """Begin of an arc: from here the motion goes on, bit for bit, whatever came after.
 
     Attributes: stand, of the integrator; mode; tolerances, of its indicators; force_scale, acceleration_scale, of its
     contacts; recent, times of the last events; last_step [s]; book; grazes_before, those counted before the mode;
@@ -107,9 +129,7 @@ class Kept:
             "acceleration_scale": self.acceleration_scale,
             "recent": np.array(self.recent),
             "book": self.book.array(),
-            "blows": np.frombuffer(
-                json.dumps([(blow.t, blow.contacts, blow.speed) for blow in self.blows]).encode(), np.uint8
-            ),
+            "blows": blows_array(self.blows),
         }
 
     @classmethod
@@ -134,6 +154,6 @@ class Kept:
             None if last < 0.0 else last,
             EventBook.from_array(found["book"]),
             int(grazes),
-            tuple(Blow(t, tuple(contacts), speed) for t, contacts, speed in json.loads(found["blows"].tobytes())),
+            blows_of(found["blows"]),
             len(found["happened"]),
         )

@@ -17,7 +17,7 @@ import numpy as np
 from stickslip.checks import Array
 from stickslip.events.accumulation import MEMORY
 from stickslip.events.arcs import Arc, Event, Watch, smooth_arcs
-from stickslip.events.book import WINDOW, Kept, MotionError, too_many
+from stickslip.events.book import ENDLESS, NO_PROGRESS, WINDOW, Kept, MotionError, no_progress, too_many
 from stickslip.events.modes import AT_BOUND, ROUND_OFF, Mode, mode_of, relative_velocities, touching
 from stickslip.events.next_mode import Settling
 from stickslip.events.watching import FORCE_TOLERANCE
@@ -26,11 +26,9 @@ from stickslip.mechanisms.inertia import Inertia
 from stickslip.mechanisms.system import CLUTCH, CONTACT, SPRING, LawError
 from stickslip.trajectory import CLOSES, GRAZES, KINK, OPEN, OPENS, REVERSES, SLIPS, STICK, STICKS, STRIKES
 
-_NO_PROGRESS = 60  # mode changes at one instant that end a run
-
 
 def change(before: Mode, after: Mode, k: int) -> int | None:
-    """What happened to contact k between two modes, a number of `EVENT_KINDS`; None where its state is the old one."""
+    """Event of contact k between two modes, a number of `EVENT_KINDS`; None where its state is the old one."""
     old, new = before.states()[k], after.states()[k]
     if old == new:
         return None
@@ -149,20 +147,16 @@ class Motion(Settling):
         self.happened += [(t, kind, k) for k, kind in changes if kind is not None]
 
     def _count(self, event: Event) -> None:
+        self.recent.append(event.t)
         self.book.counts["instants"] += 1
-        if too_many(self.recent, event.t, self.span, self.max_events):
-            raise MotionError(
-                event.t,
-                f"more than {self.max_events} events within {WINDOW * self.span:.3g} s: "
-                + (
-                    self._stays_on_a_kink(event)
-                    or "contacts open and close or slip and stick without end; raise max_events, or use a time "
-                    "stepper, which needs no events"
-                ),
-            )
-        same = [time for time in list(self.recent)[-_NO_PROGRESS:] if time >= event.t - 1e-13 * self.span]
-        if len(same) >= _NO_PROGRESS:
-            raise MotionError(event.t, f"the mode changed {_NO_PROGRESS} times at this instant; no mode is consistent")
+        while self.recent and self.recent[0] < event.t - WINDOW * self.span:
+            self.recent.popleft()
+        if len(self.recent) > self.max_events:
+            reason = self._stays_on_a_kink(event) or ENDLESS
+            raise MotionError(event.t, too_many(self.max_events, self.span, reason))
+        same = [time for time in list(self.recent)[-NO_PROGRESS:] if time >= event.t - 1e-13 * self.span]
+        if len(same) >= NO_PROGRESS:
+            raise MotionError(event.t, no_progress())
 
     def _stays_on_a_kink(self, event: Event) -> str:
         """Advice for a motion whose contact does not get off a corner of its gap; empty for other motions."""

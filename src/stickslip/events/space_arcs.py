@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from stickslip.checks import Array
+from stickslip.events.accumulation import Blow
 from stickslip.events.arcs import crossings
-from stickslip.events.book import EventBook
+from stickslip.events.book import EventBook, blows_array, blows_of
 from stickslip.trajectory import CLOSED, OPEN, SLIP_PLUS, STICK
 
 
@@ -120,11 +121,12 @@ def put_back(solver: Any, stand: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class SpaceKept:
-    """What an arc began with: from here the motion goes on, bit for bit, whatever came after.
+    """Begin of an arc: from here the motion goes on, bit for bit, whatever came after.
 
     Attributes: stand, of the integrator; phase, with armed indicators of that moment and without its integrator;
     closed and slides, (n,) bool; fastest, largest speed of each slip under way [m/s]; load, largest force so far [N];
-    book; happened, how many events there were; recent, times of the last events [s].
+    book; happened, how many events there were; blows, the last collisions; recent, times of the last events [s];
+    p, parameters with the features that contacts have.
     """
 
     stand: Mapping[str, Any]
@@ -135,7 +137,9 @@ class SpaceKept:
     load: float
     book: EventBook
     happened: int
+    blows: tuple[Blow, ...]
     recent: tuple[float, ...]
+    p: Array
 
     def arrays(self) -> dict[str, np.ndarray]:
         """All of it as arrays, for a checkpoint."""
@@ -150,7 +154,9 @@ class SpaceKept:
             "tolerances": phase.tolerances,
             "armed": phase.armed,
             "book": self.book.array(),
+            "blows": blows_array(self.blows),
             "recent": np.array(self.recent),
+            "p": self.p,
         }
 
     @classmethod
@@ -167,5 +173,7 @@ class SpaceKept:
             load,
             EventBook.from_array(found["book"]),
             len(found["happened"]),
+            blows_of(found["blows"]),
             tuple(found["recent"].tolist()),
+            found["p"],
         )

@@ -1,4 +1,4 @@
-"""What is watched during a smooth arc: indicators of the mode, their tolerances, and the length of the first step."""
+"""Watched quantities of a smooth arc: indicators of the mode, their tolerances, and the length of the first step."""
 
 from __future__ import annotations
 

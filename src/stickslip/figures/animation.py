@@ -16,7 +16,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from stickslip.debug import bar_wanted
+from stickslip.bars import new_bar
 from stickslip.drawing.primitives import Box, Drawing
 from stickslip.figures import mechanism, ribbon, style
 from stickslip.io.disk import replacing
@@ -56,7 +56,7 @@ def animate(
     span : length of the motion to show [s]; by default the span that the drawing proposes.
     slower : how many times slower than reality; by default the film takes at least three seconds.
     fps : frames per second, 1 to 50.
-    progress : show a progress bar on stderr; None shows it when stderr is a terminal.
+    progress : show a progress bar on stderr; None shows it on a terminal and in a notebook.
 
     Returns
     -------
@@ -353,12 +353,13 @@ def _write_mp4(path: Path, frames: Iterator[np.ndarray], fps: int, size: tuple[i
 
 @contextmanager
 def _progress(wanted: bool | None, total: int) -> Iterator[Any]:
-    if not bar_wanted(wanted):
+    bar = new_bar(wanted)
+    if bar is None:
         yield lambda: None
         return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("film", total=total)
+    task = bar.add_task("film", total=total)
+    bar.start()
+    try:
         yield lambda: bar.advance(task)
+    finally:
+        bar.stop()

@@ -37,7 +37,7 @@ _LIMITS = (1.5, 20.0)  # [inch]
 
 @dataclass(frozen=True)
 class Paper:
-    """What figures are drawn on.
+    """Paper that figures are drawn on.
 
     width : of the figure [inch]; None: each figure has its own.
     bare : without title and note, which a journal sets itself.

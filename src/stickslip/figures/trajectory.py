@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _MOST_LABELS = 8
 """Most series in one panel for which a legend is drawn."""
+_NARROW = 5.0  # inches of width below which panels are stacked and legends have the heads of their panels alone
+_CLOSE = {"columnspacing": 0.8, "handlelength": 1.2, "handletextpad": 0.5}  # of legends on narrow paper
 _MOST_BANDS = 20
 """Most contacts whose states are drawn; of more contacts, the ones with the largest impulses are chosen."""
 
@@ -43,7 +45,7 @@ def plot(trajectory: Trajectory, scenario: Scenario | Scene | None = None) -> Fi
     with style.look():
         figure, axes = sheet(1, 1, sum(head) + 1.45 * len(groups) + sum(strip) + 1.45)
         axes[0].remove()
-        narrow = figure.get_figwidth() < 5.0
+        narrow = figure.get_figwidth() < _NARROW
         if narrow:
             head = [2.0] * (len(portraits) + (drawing is not None))
             figure.set_figheight(sum(head) + 1.45 * sum(bool(x) for pair in groups for x in pair) + sum(strip) + 1.4)
@@ -97,14 +99,21 @@ def _picture(ax: Axes, trajectory: Trajectory, drawing: Drawing) -> None:
     ax.set_title(f"$t$ = {style.number(float(trajectory.t[0]))} s", loc="left")
 
 
+def _narrow(ax: Axes) -> bool:
+    """Whether a panel stands on narrow paper, where a legend needs the whole head."""
+    return ax.figure.bbox.width < _NARROW * ax.figure.dpi
+
+
 def contact_strip(ax: Axes, trajectory: Trajectory, bands: np.ndarray) -> None:
     """Draw the states of the contacts `bands` over time, with their legend."""
     states = ribbon.draw(ax, trajectory, contacts=bands)
-    ax.set_title(_bands_in_words(len(bands), len(trajectory.contact_names)))
+    narrow = _narrow(ax)
+    if not (narrow and states):
+        ax.set_title(_bands_in_words(len(bands), len(trajectory.contact_names)))
     if states:
         ax.legend(
             handles=ribbon.legend(states), loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(states),
-            borderaxespad=0.2, columnspacing=1.2,
+            borderaxespad=0.2, **(_CLOSE if narrow else {"columnspacing": 1.2}),
         )  # fmt: skip
     ax.tick_params(labelbottom=False)
 
@@ -181,5 +190,5 @@ def energies(ax: Axes, trajectory: Trajectory, title: str = "energy") -> None:
     if np.isfinite(potential).any():
         ax.plot(t, factor * potential, color=style.SERIES[4], label="potential")
         ax.plot(t, factor * total, color=style.INK, label="total")
-    style.panel(ax, title, "t [s]", f"E [{unit}]")
+    style.panel(ax, "" if _narrow(ax) else title, "t [s]", f"E [{unit}]")
     ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.2)

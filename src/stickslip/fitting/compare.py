@@ -99,7 +99,7 @@ def compare_fits(
             groups = _groups(problem, count, seed)
             errors[name] = np.empty(count)
             for number in range(count):
-                errors[name][number] = _left_out(problem, whole, groups == number)
+                errors[name][number] = _left_out(problem, whole, (groups == number) & ~problem.tied)
                 done += 1
                 report(done)
     order = sorted(errors, key=lambda each: float(np.mean(errors[each] ** 2)))

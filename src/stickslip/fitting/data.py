@@ -240,6 +240,23 @@ def _check_frame(data: Samples, body: str, Q: Array, W: Array) -> None:
         )
 
 
+def turning(data: Samples) -> dict[str, Array]:
+    """Angular velocities in world axes, by name, of bodies whose quaternions were measured: differences over time."""
+    found: dict[str, Array] = {}
+    for label in data.columns:
+        body, _, axis = label.rpartition(".")
+        names = [f"{body}.{each}" for each in ("qw", "qx", "qy", "qz")]
+        if axis != "qw" or len(data.t) < 2 or not all(each in data.columns for each in names):
+            continue
+        Q = np.stack([data.columns[each] for each in names], 1)
+        before = np.maximum(np.arange(len(data.t)) - 1, 0)
+        after = np.minimum(np.arange(len(data.t)) + 1, len(data.t) - 1)
+        conjugate = Q[before] * np.array([1.0, -1.0, -1.0, -1.0])
+        rate = 2.0 * _product(Q[after], conjugate)[:, 1:] / (data.t[after] - data.t[before])[:, None]
+        found.update({f"{body}.w{each}": rate[:, k] for k, each in enumerate("xyz")})
+    return found
+
+
 def _product(a: Array, b: Array) -> Array:
     """Products of quaternions (n, 4), with the sign that keeps the real part positive."""
     w = a[:, 0] * b[:, 0] - np.sum(a[:, 1:] * b[:, 1:], 1)

@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.stats import qmc
 
 from stickslip.analysis.progress import Progress, reported
 from stickslip.checks import Array, counted, known_keywords, real_array, real_number, unknown_name, whole_number
 from stickslip.fitting import intervals
-from stickslip.fitting.data import Samples, samples_from
-from stickslip.fitting.experiments import Cycle, Experiment, Impacts, Motion, Stepped, Unpredictable
+from stickslip.fitting.experiments import TIE, Experiment
 from stickslip.fitting.notes import Notes
-from stickslip.fitting.problem import LOST, Problem
+from stickslip.fitting.problem import Problem
 from stickslip.fitting.result import Curve, Fit
+from stickslip.fitting.search import Search, points_of
+from stickslip.fitting.subject import Subject
 from stickslip.laws import ImpactLaw, law_from
-from stickslip.scenario import Scenario, as_scenario
+from stickslip.scenario import Scenario
 from stickslip.scenes.scene import Scene
 
-_DT = 1e-3  # step of a scene that has none [s]
-_STARTS = 3  # points of the search that are refined
-_PARTS = (0.25, 0.5)  # of the time that is measured: a motion is first fitted where it begins
-_BEGIN = 10  # predictions of a refinement on a part
-_AGREE = 1e-4  # shares of ranges by which two minima may differ and be one
-_ROUNDS = 4  # of fitting, and estimating the noise
 _UNITS = {1e3: "thousandths", 1e-3: "thousands", 180.0 / np.pi: "degrees", np.pi / 180.0: "turns", 1e2: "hundredths"}
 _TOO_MUCH = 30.0  # a column this many times what the model says, all over the ranges, has another unit
 _LOOKED_AT = 7  # points of the search at which units are looked at
@@ -49,6 +44,7 @@ def fit(
     level: float = 0.95,
     profile: bool = True,
     bootstrap: int = 0,
+    shooting: int | None = None,
     options: Mapping[str, Any] | None = None,
     notes: Any = None,
     progress: Progress = None,
@@ -67,7 +63,8 @@ def fit(
     free : name -> (low, high): parameters, coordinates and velocities of the start, or keywords of the function; of a
         scene "friction", "restitution", "BODY.mass", "BODY.x", ...
     noise : standard deviation of measured values, one for all or by column; None: from the residuals
-    starts : coordinate or velocity -> standard deviation with which its start varies from experiment to experiment
+    starts : coordinate or velocity -> standard deviation with which its start varies from experiment to experiment; of
+        bodies in space also "BODY.turn_x" [rad], ...: a rotation about world axes
     law : impact law, as in `simulate`
     units : column -> unit, such as "mm" or "deg", where it is not the model's
     search : points of the search; None: 16 per free quantity; 0: only the model's own values
@@ -75,6 +72,9 @@ def fit(
     level : probability that an interval holds the truth
     profile : intervals by profile likelihood; False: from the covariance
     bootstrap : number of fits to data made anew
+    shooting : pieces into which each motion is cut, with free starts that are tied to the piece before; 1: one piece;
+        None: motions of mechanisms are cut where single shooting misses the data by far more than `noise` and a small
+        distance grows a hundredfold
     options : of `simulate` for stepped models (dt, tol, ...), of `limit_cycle` for cycles, {"near": 1e-3} for impacts
     notes : a file that keeps what was computed, so that a fit that was broken off goes on
     progress : as in all analyses
@@ -94,24 +94,26 @@ def fit(
     share = real_number(level, "level")
     if not 0.0 < share < 1.0:
         raise ValueError(f"level must lie between 0 and 1, got {share:g}.")
+    pieces = None if shooting is None else whole_number(shooting, "shooting", 1)
     problem, subject = prepared(model, data, free, noise=noise, starts=starts, law=law, units=units, options=options)
-    names = problem.names
-    kept = Notes.opened(notes, partial(_task, problem, subject, noise is None, seed, count))
-    own = subject.own_values(names)
-    _check_units(problem, _points(problem, own, min(count, _LOOKED_AT), seed))
-    with reported(progress, f"fitting {subject.name}") as report:
-        z, chi2 = _best(problem, own, count, seed, noise is None, kept, report)
-        wanted = _Wanted(noise is None, share, profile, draws, seed)
+    words = (noise is None, seed, count) if pieces is None else (noise is None, seed, count, pieces)
+    own = subject.own_values(problem.names)
+    _check_units(problem, points_of(problem, own, min(count, _LOOKED_AT), seed))
+    opened = Notes.opened(notes, partial(_task, problem, subject, words))
+    with closing(opened) as kept, reported(progress, f"fitting {subject.name}") as report:
+        task = Search(own, count, seed, noise is None, kept, report)
+        problem, z, chi2, remarks = task.found(problem, subject, pieces)
+        wanted = _Wanted(noise is None, share, profile, draws, seed, remarks)
         return _result(problem, z, chi2, subject, kept, report, wanted)
 
 
 def prepared(
     model: Any, data: Any, free: Any, *, noise: Any = None, starts: Any = None, law: Any = None, units: Any = None,
     options: Any = None,
-) -> tuple[Problem, _Subject]:  # fmt: skip
+) -> tuple[Problem, Subject]:  # fmt: skip
     """The least-squares problem of a fit, checked, and what is fitted; keywords as for `fit`."""
     names, low, high = _ranges(free)
-    subject = _Subject(model, law_from(law), dict(options or {}), names, 0.5 * (low + high))
+    subject = Subject(model, law_from(law), dict(options or {}), names, 0.5 * (low + high))
     deviations = _deviations(starts, subject, names)
     experiments = subject.experiments(data, units, deviations)
     channels = list(dict.fromkeys(name for e in experiments for name in e.channel.tolist()))
@@ -124,13 +126,13 @@ def prepared(
     return problem, subject
 
 
-def _task(problem: Problem, subject: _Subject, estimate: bool, seed: int, count: int) -> tuple[Any, ...]:
+def _task(problem: Problem, subject: Subject, asked: tuple[Any, ...]) -> tuple[Any, ...]:
     """Identity of a fit, for its notes: words, numbers, and predictions of its model at three points.
 
     A model may be any function; two that predict equal bits at a quarter, a half and three quarters of all ranges, for
     all data, are taken for one.
     """
-    words = (subject.name, repr(subject.law), sorted(map(repr, subject.options.items())), estimate, seed, count)
+    words = (subject.name, repr(subject.law), sorted(map(repr, subject.options.items())), *asked)
     numbers = (problem.names, problem.low, problem.high, sorted(problem.sigma.items()), problem.deviations)
     points = (problem.shares(problem.low + share * problem.width) for share in (0.25, 0.5, 0.75))
     channel = "\n".join(problem.channel.tolist())
@@ -146,78 +148,11 @@ class _Wanted:
     profile: bool
     draws: int
     seed: int
-
-
-def _best(
-    problem: Problem, own: Array | None, count: int, seed: int, estimate: bool, kept: Notes, report: Callable[..., None]
-) -> tuple[Array, float]:
-    """Search, then refine the best points on growing parts of the data, and settle the noise."""
-    points = _points(problem, own, count, seed)
-    report("search")
-    scores = []
-    for number, z in enumerate(points):
-        scores.append(kept.number(f"search {number}", partial(_score, problem, z)))
-        report(f"search: {number + 1} of {counted(len(points), 'point')}")
-    order = np.argsort(scores, kind="stable")[:_STARTS]
-    if not scores[order[0]] < np.log1p(LOST**2):
-        raise RuntimeError(
-            f"no point of the search has a motion: {_why(problem, points[order[0]])}; give other ranges for free=."
-        )
-    last = float(np.max(problem.t))
-    found: list[tuple[Array, float]] = []
-    for number, k in enumerate(order):
-        report(f"refinement {number + 1} of {len(order)}")
-
-        def grow(z: Array = points[k]) -> tuple[Array, float]:
-            for part in _PARTS if last > 0.0 else ():
-                z = problem.refine(z, until=part * last, tries=_BEGIN)[0]
-            return problem.refine(z)
-
-        found.append(kept.vector(f"refined {number}", grow))
-        if number and np.max(np.abs(found[0][0] - found[1][0])) < _AGREE and found[0][1] < 1.001 * found[1][1]:
-            break  # two points of the search lead to one minimum
-    z, chi2 = min(found, key=lambda each: each[1])
-    for number in range(_ROUNDS if estimate else 0):
-        report(f"noise, round {number + 1}")
-        before = dict(problem.sigma)
-        problem.sigma.update(problem.spreads(z))
-        if len(before) == 1 and not problem.deviations:  # one noise for all: the minimum stays where it is
-            return z, float(np.sum(problem.residuals(z) ** 2))
-        z, chi2 = kept.vector(f"noise {number}", partial(problem.refine, z))
-        if all(abs(problem.sigma[name] / before[name] - 1.0) < 1e-3 for name in before):
-            break
-    return z, chi2
-
-
-def _points(problem: Problem, own: Array | None, count: int, seed: int) -> list[Array]:
-    """The model's own values where they lie in the ranges, and a low-discrepancy sequence."""
-    points = []
-    if own is not None:
-        points.append(problem.shares(np.clip(own, problem.low, problem.high)))
-    if count:
-        sequence = qmc.Sobol(len(problem.names), seed=seed)
-        size = 1 << max(0, (count - 1).bit_length())
-        for row in sequence.random(size)[:count]:
-            points.append(problem.shares(problem.low + row * problem.width))
-    return points or [problem.shares(0.5 * (problem.low + problem.high))]
-
-
-def _score(problem: Problem, z: Array) -> float:
-    """Mean of log(1 + r^2): values that a chaotic motion misses weigh little."""
-    return float(np.mean(np.log1p(problem.residuals(z)[: problem.count] ** 2)))
-
-
-def _why(problem: Problem, z: Array) -> str:
-    for number, experiment in enumerate(problem.experiments):
-        try:
-            experiment.predict(problem.of(number, z), np.inf)
-        except Unpredictable as error:
-            return str(error)
-    return "all predictions are far off"
+    remarks: tuple[str, ...]
 
 
 def _result(
-    problem: Problem, z: Array, chi2: float, subject: _Subject, kept: Notes, report: Callable[..., None],
+    problem: Problem, z: Array, chi2: float, subject: Subject, kept: Notes, report: Callable[..., None],
     wanted: _Wanted,
 ) -> Fit:  # fmt: skip
     """The `Fit` for unknowns z that are found: values, intervals, curves and blind directions."""
@@ -248,7 +183,7 @@ def _result(
     values = dict(zip(names, problem.values(z).tolist(), strict=True))
     width = dict(zip(names, problem.width.tolist(), strict=True))
     fixed = {name: bool(ends[name][1] - ends[name][0] < 0.95 * width[name]) for name in names}
-    remarks = [
+    remarks = [*wanted.remarks] + [
         f"{name} lies at the {'lower' if z[i] < 0.5 else 'upper'} end of its range; give a wider one if there is one"
         for i, name in enumerate(names)
         if i in at_edge
@@ -258,11 +193,11 @@ def _result(
         remarks.append(
             f"derivatives were differences in {counted(differences, 'prediction')}: the motion has none there"
         )
+    noise = {name: sigma for name, sigma in problem.sigma.items() if not name.startswith(TIE)}
     return Fit(
         subject.name, type(subject.law).__name__, names, values, ends, wanted.level, covariance, fixed,
-        tuple(intervals.blind_directions(problem, z, limit)), problem.residuals(z)[: problem.count],
-        dict(problem.sigma), wanted.estimated, chi2, problem.count - problem.size, _starts_of(problem, z),
-        _curves(problem, z),
+        tuple(intervals.blind_directions(problem, z, limit)), problem.residuals(z)[: problem.count][~problem.tied],
+        noise, wanted.estimated, chi2, problem.count - problem.size, _starts_of(problem, z), _curves(problem, z),
         {name: (float(problem.low[i]), float(problem.high[i])) for i, name in enumerate(names)}, drawn, tuple(remarks),
         problem.evaluations, wanted.seed,
     )  # fmt: skip
@@ -277,18 +212,19 @@ def _starts_of(problem: Problem, z: Array) -> tuple[dict[str, float], ...]:
 
 def _curves(problem: Problem, z: Array) -> tuple[Curve, ...]:
     found = []
+    predicted = problem.predictions(z)
     for number, experiment in enumerate(problem.experiments):
-        try:
-            predicted = experiment.predict(problem.of(number, z), np.inf)
-        except Unpredictable:
-            predicted = np.full(len(experiment.y), np.nan)
         for name in dict.fromkeys(experiment.channel.tolist()):
+            if name.startswith(TIE):
+                continue
             mine = experiment.channel == name
+            rows = problem.experiment == number
             found.append(
                 Curve(
-                    experiment.name, name, experiment.t[mine], experiment.y[mine], predicted[mine], problem.sigma[name]
+                    experiment.name, name, experiment.t[mine], experiment.y[mine], predicted[rows][mine],
+                    problem.sigma[name],
                 )
-            )
+            )  # fmt: skip
     return tuple(found)
 
 
@@ -325,11 +261,11 @@ def _ranges(free: Any) -> tuple[tuple[str, ...], Array, Array]:
     return tuple(str(name) for name in free), np.array(low), np.array(high)
 
 
-def _deviations(starts: Any, subject: _Subject, names: Sequence[str]) -> dict[str, float]:
+def _deviations(starts: Any, subject: Subject, names: Sequence[str]) -> dict[str, float]:
     found = {}
     for name, value in dict(starts or {}).items():
-        if name not in subject.states:
-            raise ValueError(f"starts: {unknown_name('coordinate or velocity', str(name), subject.states)}")
+        if name not in subject.may_vary:
+            raise ValueError(f"starts: {unknown_name('coordinate or velocity', str(name), subject.may_vary)}")
         if name in names:
             raise ValueError(f"{name!r} must stand either in free= or in starts=, got both.")
         found[str(name)] = real_number(value, f"starts[{name!r}]")
@@ -353,113 +289,3 @@ def _first_noise(noise: Any, channels: Sequence[str], experiments: Sequence[Expe
         if not real_number(given[name], f"noise[{name!r}]") > 0.0:
             raise ValueError(f"noise[{name!r}] must be positive, got {given[name]:g}.")
     return {name: float(given[name]) for name in channels}
-
-
-class _Subject:
-    """The model of a fit: a mechanism, a scene, or a function that builds one of them."""
-
-    def __init__(
-        self, model: Any, law: ImpactLaw, options: dict[str, Any], names: Sequence[str], middle: Array
-    ) -> None:
-        self.law, self.options = law, options
-        self.scenario: Scenario | None = None
-        self.build: Callable[..., Any] | None = None
-        if callable(model):
-            self.build, known = model, tuple(names)
-            shown = as_scenario(
-                model(**dict(zip(names, middle.tolist(), strict=True))), options.get("dt", _DT), None, None
-            )
-        else:
-            shown = as_scenario(model, options.get("dt", getattr(model, "dt", _DT)), None, None)
-            known = shown.quantities
-            if shown.steppers is None:  # the event-driven integrator can run it
-                self.scenario = shown
-            else:
-                self.build = lambda **values: shown.with_values(values)
-        for name in names:
-            if name not in known:
-                raise ValueError(f"free: {unknown_name('quantity', name, known)}")
-        system = shown.system
-        self.usual = float(shown.t_end) if self.scenario is not None else np.inf  # [s]
-        self.states = (*system.coordinate_names, *system.velocity_names)
-        self.name = str(system.name)
-        self.f = len(system.velocity_names)
-
-    def own_values(self, names: Sequence[str]) -> Array | None:
-        """The model's own values of free quantities; None where it has none."""
-        if self.scenario is None:
-            return None
-        system = self.scenario.system
-        start = dict(
-            zip((*system.coordinate_names, *system.velocity_names), (*self.scenario.q0, *self.scenario.u0), strict=True)
-        )
-        values = {**self.scenario.parameters, **start}
-        return np.array([values[name] for name in names])
-
-    def experiments(self, data: Any, units: Any, deviations: Mapping[str, float]) -> list[Experiment]:
-        """One experiment per item of the data."""
-        found: list[Experiment] = []
-        motions: list[Samples] = []
-        for item in data if isinstance(data, list | tuple) else [data]:
-            if isinstance(item, Mapping) and "before" in item:
-                found.append(self._impacts(item))
-            elif isinstance(item, Mapping) and ("period" in item or "frequency" in item):
-                found.append(self._cycle(item))
-            else:
-                for samples in samples_from([item], self.states, units, self.usual):
-                    if any(samples.repeats(other) for other in motions):
-                        raise ValueError(
-                            f"{samples.name}: each motion must be given once, got its samples twice; counted twice "
-                            "they would make intervals too narrow."
-                        )
-                    motions.append(samples)
-                    found.append(self._motion(samples, deviations))
-        if not found:
-            raise ValueError("data must hold at least one experiment, got none.")
-        if len(found) > 1:
-            for number, each in enumerate(found, 1):
-                each.name = f"{each.name} {number}" if each.name in ("data", "impacts", "cycle") else each.name
-        return found
-
-    def _motion(self, samples: Samples, deviations: Mapping[str, float]) -> Experiment:
-        if self.scenario is None:
-            assert self.build is not None
-            if deviations or samples.start or samples.params:
-                raise ValueError("starts that vary are for mechanisms; free the start of a scene by name instead.")
-            return Stepped(self.build, samples, self.options)
-        for name in samples.params:
-            if name not in self.scenario.system.parameter_names:
-                known = self.scenario.system.parameter_names
-                raise ValueError(f"{samples.name}: params: {unknown_name('parameter', name, known)}")
-        own = dict(zip(self.states, (*self.scenario.q0, *self.scenario.u0), strict=True)) | dict(samples.start)
-        return Motion(self.scenario, self.law, samples, {name: float(own[name]) for name in deviations})
-
-    def _mechanism(self, what: str) -> Scenario:
-        if self.scenario is None:
-            raise ValueError(f"{what} are for mechanisms; give measured motions of a scene.")
-        return self.scenario
-
-    def _impacts(self, item: Mapping[str, Any]) -> Experiment:
-        scenario, f = self._mechanism("pairs of states before and after impacts"), self.f
-        for name in item:
-            if name not in ("before", "after"):
-                raise ValueError(f"impacts: {unknown_name('quantity', str(name), ('before', 'after'))}")
-        before = real_array(item["before"], "before must be an array of numbers (n, 2 f).")
-        after = real_array(item.get("after"), "after must be an array of numbers (n, f).")
-        if before.ndim != 2 or before.shape[1] != 2 * f or not len(before):
-            raise ValueError(f"before must have the shape (n, {2 * f}): coordinates, velocities; got {before.shape}.")
-        if after.shape not in ((len(before), f), (len(before), 2 * f)):
-            raise ValueError(f"after must have the shape ({len(before)}, {f}), got {after.shape}.")
-        if not np.all(np.isfinite(before)):
-            raise ValueError("before must hold finite numbers alone; leave rows out where something is missing.")
-        near = real_number(self.options.get("near", 1e-3), "near")
-        return Impacts(scenario, self.law, before[:, :f], before[:, f:], after[:, -f:], near)
-
-    def _cycle(self, item: Mapping[str, Any]) -> Experiment:
-        scenario = self._mechanism("periods")
-        known = ("period", "frequency", *scenario.system.coordinate_names)
-        for name in item:
-            if name not in known:
-                raise ValueError(f"cycle: {unknown_name('quantity', str(name), known)}")
-        measured = {str(name): real_number(value, str(name)) for name, value in item.items()}
-        return Cycle(replace(scenario), self.law, measured, self.options)

@@ -113,7 +113,7 @@ def bootstrap(problem: Problem, z: Array, draws: int, seed: int, report: Callabl
     measured, found = [e.y for e in problem.experiments], np.empty((draws, len(problem.names)))
     try:
         for draw in range(draws):
-            noisy = clean + generator.standard_normal(problem.count) / weights
+            noisy = np.where(problem.tied, 0.0, clean + generator.standard_normal(problem.count) / weights)
             row = 0
             for experiment, y in zip(problem.experiments, measured, strict=True):
                 experiment.y = noisy[row : row + len(y)]

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy.optimize import least_squares
 
 from stickslip.checks import Array
-from stickslip.fitting.experiments import Experiment, Unpredictable
+from stickslip.fitting.experiments import TIE, Experiment, Unpredictable
 
 LOST = 1e3
 """Residual, in standard deviations, of every number of an experiment that the model cannot predict."""
-_ENOUGH = 1e-10  # relative change of the sum of squares, and of values, that ends an iteration
+_ENOUGH = 1e-10  # relative change of values that ends an iteration
+_SETTLED = 1e-7  # relative change of the sum of squares that does: a hundredth of a standard deviation and less
+_ROUGH = 1e-3  # where only a part of the data counts: its minimum is a place to go on from
 _MOST = 60  # predictions of one refinement
+_REMEMBERED = 8  # predictions that are kept, with and without derivatives
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a free quantity of one experiment stands in the vector of all: `at` is its index, `name` its name."""
+    """Where a start quantity of one experiment stands in the vector of all: index, name, standard deviation."""
 
     at: int
     name: str
+    deviation: float
 
 
 @dataclass(eq=False)
@@ -47,12 +52,15 @@ class Problem:
     deviations: Mapping[str, float]
     sigma: dict[str, float]
     evaluations: int = field(default=0)
+    _known: dict[tuple[str, bytes, float], Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         k = len(self.names)
         self.locals: list[list[Place]] = []
         for experiment in self.experiments:
-            self.locals.append([Place(k + i, name) for i, name in enumerate(experiment.starts)])
+            free = getattr(experiment, "free", {})  # starts of pieces
+            own = [(name, free[name] if name in free else self.deviations[name]) for name in experiment.starts]
+            self.locals.append([Place(k + i, name, deviation) for i, (name, deviation) in enumerate(own)])
             k += len(experiment.starts)
         self.size = k
         self.y = np.concatenate([e.y for e in self.experiments])
@@ -61,15 +69,31 @@ class Problem:
         self.experiment = np.concatenate([np.full(len(e.y), i) for i, e in enumerate(self.experiments)])
         rows = np.concatenate([e.row for e in self.experiments])
         self.row = self.experiment * (1 + int(rows.max(initial=0))) + rows  # values of one moment have one number
+        self.tied = np.char.startswith(self.channel.astype(str), TIE)
 
     @property
     def count(self) -> int:
-        """Measured numbers."""
+        """Measured numbers, and ties between the pieces of motions."""
         return len(self.y)
+
+    def tie(self, share: float) -> None:
+        """Let the pieces of motions be apart by this share of what their states range over."""
+        for experiment in self.experiments:
+            for name, spread in getattr(experiment, "spread", {}).items():
+                self.sigma[TIE + name] = share * spread
 
     @property
     def width(self) -> Array:
         return self.high - self.low
+
+    def noise_shares(self) -> list[float]:
+        """Noise of the columns, as a share of what each ranges over."""
+        found = []
+        for name in dict.fromkeys(self.channel[~self.tied].tolist()):
+            size = float(np.std(self.y[self.channel == name]))
+            if size > 0.0:
+                found.append(min(1.0, self.sigma[name] / size))
+        return found
 
     def values(self, z: Array) -> Array:
         """(k,) values of the free quantities."""
@@ -86,56 +110,82 @@ class Problem:
         found = dict(zip(self.names, self.values(z).tolist(), strict=True))
         for place in self.locals[number]:
             centre = self.experiments[number].starts[place.name]
-            found[place.name] = centre + float(z[place.at]) * self.deviations[place.name]
+            found[place.name] = centre + float(z[place.at]) * place.deviation
         return found
 
     def weights(self) -> Array:
         """(m,) 1 / sigma of every measured number."""
         return 1.0 / np.array([self.sigma[name] for name in self.channel.tolist()])
 
-    def residuals(self, z: Array, until: float = np.inf) -> Array:
-        """(m + starts,) deviations in standard deviations, and those of the starts; 0 later than `until`."""
+    def predictions(self, z: Array, until: float = np.inf) -> Array:
+        """(m,) what the model says at unknowns z; nan for experiments that it cannot predict."""
+        return self._kept(("y", z.tobytes(), until), lambda: self._predicted(z, until))
+
+    def slopes(self, z: Array, until: float = np.inf) -> tuple[Array, Array]:
+        """Predictions (m,) and their derivatives by the unknowns (m, size); nan where there are none."""
+        return self._kept(("J", z.tobytes(), until), lambda: self._derived(z, until))
+
+    def _kept(self, key: tuple[str, bytes, float], compute: Callable[[], Any]) -> Any:
+        """What was computed last for a key: intervals, curves and noise begin where a refinement has ended."""
+        if key not in self._known:
+            while len(self._known) >= _REMEMBERED:
+                self._known.pop(next(iter(self._known)))
+            self._known[key] = compute()
+        return self._known[key]
+
+    def _predicted(self, z: Array, until: float) -> Array:
         parts = []
         for number, experiment in enumerate(self.experiments):
             self.evaluations += 1
             try:
-                predicted = experiment.predict(self.of(number, z), until)
-                parts.append(predicted - experiment.y)
+                parts.append(experiment.predict(self.of(number, z), until))
             except Unpredictable:
                 parts.append(np.full(len(experiment.y), np.nan))
-        r = np.concatenate(parts) * self.weights()
+        return np.concatenate(parts)
+
+    def _derived(self, z: Array, until: float) -> tuple[Array, Array]:
+        y, J = np.full(self.count, np.nan), np.zeros((self.count, self.size))
+        k, row = len(self.names), 0
+        for number, experiment in enumerate(self.experiments):
+            own = self.locals[number]
+            names = (*self.names, *(place.name for place in own))
+            scales = np.concatenate([self.width, [place.deviation for place in own]])
+            rows = slice(row, row + len(experiment.y))
+            row = rows.stop
+            self.evaluations += 1
+            try:
+                y[rows], slope = experiment.slopes(self.of(number, z), names, scales, until)
+            except Unpredictable:
+                continue
+            J[rows, :k] = slope[:, :k] * scales[:k]
+            for i, place in enumerate(own):
+                J[rows, place.at] = slope[:, k + i] * scales[k + i]
+        return y, J
+
+    def _weighted(self, y: Array, z: Array, until: float) -> Array:
+        """Residuals of predictions y, and behind them those of the starts."""
+        r = (y - self.measured()) * self.weights()
         r = np.where(np.isfinite(r), r, LOST)
         r[self.t > until] = 0.0
         return np.concatenate([r, z[len(self.names) :]])
 
+    def measured(self) -> Array:
+        """(m,) measured numbers as the experiments hold them now."""
+        return np.concatenate([e.y for e in self.experiments])
+
+    def residuals(self, z: Array, until: float = np.inf) -> Array:
+        """(m + starts,) deviations in standard deviations, and those of the starts; 0 later than `until`."""
+        return self._weighted(self.predictions(z, until), z, until)
+
     def linear(self, z: Array, until: float = np.inf) -> tuple[Array, Array]:
         """Residuals and their derivatives by the unknowns, (m + starts, size)."""
-        r, J = [], np.zeros((self.count + self.size - len(self.names), self.size))
-        row = 0
-        for number, experiment in enumerate(self.experiments):
-            own = self.locals[number]
-            names = (*self.names, *(place.name for place in own))
-            scales = np.concatenate([self.width, [self.deviations[place.name] for place in own]])
-            rows = slice(row, row + len(experiment.y))
-            self.evaluations += 1
-            try:
-                y, slope = experiment.slopes(self.of(number, z), names, scales, until)
-            except Unpredictable:
-                y, slope = np.full(len(experiment.y), np.nan), np.zeros((len(experiment.y), len(names)))
-            r.append(y - experiment.y)
-            slope = np.where(np.isfinite(slope), slope * scales, 0.0)
-            J[rows, : len(self.names)] = slope[:, : len(self.names)]
-            for i, place in enumerate(own):
-                J[rows, place.at] = slope[:, len(self.names) + i]
-            row = rows.stop
-        weights = self.weights()
-        weighted = np.concatenate(r) * weights
-        weighted = np.where(np.isfinite(weighted), weighted, LOST)
-        J[: self.count] *= weights[:, None]
-        late = np.flatnonzero(self.t > until)
-        weighted[late], J[late] = 0.0, 0.0
-        J[self.count :, len(self.names) :] = np.eye(self.size - len(self.names))
-        return np.concatenate([weighted, z[len(self.names) :]]), J
+        y, slope = self.slopes(z, until)
+        k = len(self.names)
+        J = np.zeros((self.count + self.size - k, self.size))
+        J[: self.count] = np.where(np.isfinite(slope), slope, 0.0) * self.weights()[:, None]
+        J[: self.count][self.t > until] = 0.0
+        J[self.count :, k:] = np.eye(self.size - k)
+        return self._weighted(y, z, until), J
 
     def refine(
         self, z: Array, until: float = np.inf, held: Sequence[int] = (), tries: int = _MOST,
@@ -154,24 +204,20 @@ class Problem:
         k = len(self.names)
         least = np.where(free < k, 0.0, -np.inf)
         most = np.where(free < k, 1.0, np.inf)
-        point = z.copy()
-        known: dict[bytes, tuple[Array, Array]] = {}
 
         def at(x: Array) -> tuple[Array, Array]:
-            key = x.tobytes()
-            if key not in known:
-                known.clear()
-                point[free] = x
-                r, J = self.linear(point, until)
-                if left_out is not None:
-                    r[: self.count][left_out], J[: self.count][left_out] = 0.0, 0.0
-                known[key] = r, J[:, free]
-            return known[key]
+            point = z.copy()
+            point[free] = x
+            r, J = self.linear(point, until)
+            if left_out is not None:
+                r[: self.count][left_out], J[: self.count][left_out] = 0.0, 0.0
+            return r, J[:, free]
 
         inside = np.clip(z[free], np.where(free < k, 1e-9, -np.inf), np.where(free < k, 1.0 - 1e-9, np.inf))
+        settled, enough = (_SETTLED, _ENOUGH) if until == np.inf else (_ROUGH, _ROUGH)
         found = least_squares(
-            lambda x: at(x)[0], inside, lambda x: at(x)[1], bounds=(least, most), x_scale="jac", ftol=_ENOUGH,
-            xtol=_ENOUGH, gtol=1e-12, max_nfev=tries,
+            lambda x: at(x)[0], inside, lambda x: at(x)[1], bounds=(least, most), x_scale="jac", ftol=settled,
+            xtol=enough, gtol=1e-12, max_nfev=tries,
         )  # fmt: skip
         end = z.copy()
         end[free] = found.x
@@ -182,7 +228,7 @@ class Problem:
         r = self.residuals(z)[: self.count] / self.weights()
         share = max(1e-3, 1.0 - self.size / max(self.count, 1))
         found = {}
-        for name in dict.fromkeys(self.channel.tolist()):
+        for name in dict.fromkeys(self.channel[~self.tied].tolist()):
             mine = r[self.channel == name]
             size = float(np.max(np.abs(self.y[self.channel == name]), initial=0.0))
             floor = 1e-12 * max(size, 1e-9)  # measured without noise: as good as the arithmetic

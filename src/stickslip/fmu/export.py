@@ -269,6 +269,7 @@ def _header(request: Request, token: str) -> str:
         "IMPULSE": layout.IMPULSE_BEFORE, "ENERGY": layout.ENERGY_END, "IMPACTS": book + codes.IMPACTS,
         "FAILED": book + codes.FAILED_STEPS, "RESIDUAL": book + codes.MAX_RESIDUAL,
         "PENETRATION": book + codes.MAX_PENETRATION, "SWEEPS": request.sweeps,
+        "LAW_OUT_OF_RANGE": codes.LAW_OUT_OF_RANGE,
         "START_IS_FIXED": int(system.has_friction_laws), "TIME_MATTERS": int(_depends_on_time(request)),
         **_references(request),
     }  # fmt: skip

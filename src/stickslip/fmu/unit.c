@@ -166,6 +166,11 @@ EXPORT fmi3Status fmi3DoStep(
     content->steps = (int64_t)content->row[STEPS_DONE];
     content->time = content->start + (double)content->steps * STEP;
     *last = content->time;
+    if (content->row[STATUS] == LAW_OUT_OF_RANGE) {  /* no step was done: other parameters let it go on */
+        content->row[STATUS] = 0.0;
+        *last = content->time;
+        return say(unit, fmi3Error, "%s at t = %.9g s", REASONS[LAW_OUT_OF_RANGE], content->time);
+    }
     if (content->row[STATUS] != 0.0) {
         *terminate = true;
         return say(unit, fmi3Error, "%s at t = %.9g s", REASONS[(int)content->row[STATUS]], content->time);

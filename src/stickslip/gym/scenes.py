@@ -98,7 +98,7 @@ class SceneVectorEnv(gymnasium.vector.VectorEnv[np.ndarray, np.ndarray, np.ndarr
         return seen, reward, ended, cut, self._infos([row[4] for row in found])
 
     def _infos(self, own: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """What the members say, in Gymnasium's form: an array for each name, and a mask of those that have said it."""
+        """Words of the members, in Gymnasium's form: an array for each name, and a mask of those that have said it."""
         infos: dict[str, Any] = {}
         for i, info in enumerate(own):
             if info:

@@ -12,7 +12,7 @@ from stickslip.scenario import Scenario
 
 
 class Task(ABC):
-    """What an agent sees of a mechanism, what it can do, and what is wanted.
+    """Task of an agent: what it sees of a mechanism, what it can do, and what is wanted.
 
     All functions take and return arrays with one row per member: an environment of one motion has one row.
 

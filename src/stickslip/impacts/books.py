@@ -1,4 +1,4 @@
-"""What is written down of impacts, one row per state: by the compiled loop of stacks, and by the reference for one."""
+"""Books of impacts, one row per state: by the compiled loop of stacks, and by the reference for one."""
 
 from __future__ import annotations
 

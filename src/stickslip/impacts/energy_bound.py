@@ -44,7 +44,7 @@ NEVER, CAN, OPEN = "never gains", "can gain", "not excluded"
 
 @dataclass(frozen=True, eq=False)
 class EnergyBound:
-    """What `energy_bound` returns.
+    """Result of `energy_bound`.
 
     Attributes
     ----------

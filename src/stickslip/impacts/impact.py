@@ -46,7 +46,7 @@ SLOWEST, FASTEST = 1e-100, 1e100  # velocities whose products and quotients stay
 
 @dataclass(frozen=True, eq=False)
 class Impact:
-    """What `impact` returns.  Of a stack of states all arrays have the stack's axes in front, here (...).
+    """Result of `impact`.  Of a stack of states all arrays have the stack's axes in front, here (...).
 
     Attributes
     ----------

@@ -33,7 +33,7 @@ ZERO_VELOCITY = 1e-12  # normal velocities below this share of their terms are z
 
 
 class Options(NamedTuple):
-    """What the law and the caller ask for; decoupled: only where delta = 0 (Walton)."""
+    """Wishes of the law and the caller; decoupled: only where delta = 0 (Walton)."""
 
     single: bool
     decoupled: bool

@@ -136,7 +136,7 @@ def reading(content: io.BufferedReader) -> Any:
 
 
 def member(group: Any, name: str) -> Any:
-    """What lies in an HDF5 group under a name; None where nothing does.
+    """Entry of an HDF5 group under a name; None where nothing does.
 
     A link that leads elsewhere is a ValueError before its target is looked for, and so is a dataset whose values are
     kept in other files, before they are.
@@ -210,10 +210,11 @@ def write_error(path: Path, cause: BaseException, kept: str = "nothing was repla
 
 
 @contextlib.contextmanager
-def replacing(path: Path, tidy: bool = True) -> Iterator[Path]:
+def replacing(path: Path, tidy: bool = True, claims: list[int] | None = None) -> Iterator[Path]:
     """A draft beside `path` that takes its place when the block ends well, and vanishes when it does not.
 
     tidy : remove drafts that killed processes left; reads the whole folder.
+    claims : gets a descriptor of the new file, by which this process claims it until the descriptor is closed.
     """
     if tidy:
         remove_dead_drafts(path)
@@ -230,6 +231,8 @@ def replacing(path: Path, tidy: bool = True) -> Iterator[Path]:
                 try:
                     yield draft
                     os.replace(draft, path)
+                    if claims is not None and os.name == "posix":
+                        claims.append(os.dup(descriptor))
                 except OSError as error:
                     if error.filename not in (None, draft, str(draft)):  # of another file
                         raise

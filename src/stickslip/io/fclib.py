@@ -59,7 +59,7 @@ class _Group:
         return _Group(found)
 
     def _own(self, name: str) -> Any:
-        """What lies under the name in the file itself; None where nothing does."""
+        """Entry under the name in the file itself; None where nothing does."""
         try:
             return member(self.group, name)
         except ValueError:

@@ -54,6 +54,7 @@ class FileUnderWay:
     path : Path as it was given.
     draft : Path of the file at present.
     disk : Disk, the open file; from `begin` or `take_up` on.
+    safe : records of the last commit; whatever fails, they stay.
     """
 
     disk: Disk
@@ -62,6 +63,7 @@ class FileUnderWay:
     def __init__(self, path: str | Path, overwrite: bool, whole: bool) -> None:
         self.path = file_path(path, "path")
         self.whole = whole
+        self.safe = 0
         self._overwrite = overwrite
         self._target = Path(os.path.realpath(path))  # a link stays a link, and its file is replaced
         self._part = part_of(self._target)
@@ -128,12 +130,12 @@ class FileUnderWay:
             os.rename(self.draft, self._part)
             self.draft = self._part
 
-    def reserve(self, size: int, kept: str) -> None:
-        """Make sure that the disk has room for a file of `size` bytes; `kept` says what a full disk leaves."""
+    def reserve(self, size: int) -> None:
+        """Make sure that the disk has room for a file of `size` bytes."""
         try:
             self.disk.reserve(size)
         except OSError as error:
-            raise write_error(self.path, error, kept) from error
+            raise write_error(self.path, error, self._last_commit()) from error
 
     def check(self) -> None:
         """OSError where a write to the disk has failed, which HDF5 may have kept to itself."""
@@ -146,7 +148,7 @@ class FileUnderWay:
             self.disk.require_name(self.draft)
             self.disk.commit(self.draft)
         except OSError as error:
-            raise write_error(self.path, error, self._kept("what there was before is safe in")) from error
+            raise write_error(self.path, error, self._last_commit()) from error
 
     def complete(self) -> None:
         """Make the whole content safe: the file can be published."""
@@ -160,8 +162,15 @@ class FileUnderWay:
         except OSError as error:
             raise write_error(self.path, error, self._kept("the run is in")) from error
 
+    def _last_commit(self) -> str:
+        """What is left of the run when nothing more can be written."""
+        if not self.safe:
+            return "nothing was replaced"
+        records = "the first record is" if self.safe == 1 else f"the first {self.safe} records are"
+        return self._kept(f"{records} safe in")
+
     def _kept(self, words: str) -> str:
-        """What is left of the run's file, which may have gone with its folder or its drive."""
+        """Remains of the run's file, which may have gone with its folder or its drive."""
         try:
             return f"{words} {self.draft}" if self.disk.is_at(self.draft) else f"{self.draft} is none of this run"
         except OSError:
@@ -192,7 +201,7 @@ class FileUnderWay:
 
 
 def part_of(target: Path) -> Path:
-    """What the file of a run is called until the run has ended."""
+    """Name of a run's file until the run has ended."""
     if len(os.fsencode(target.name)) <= 240:
         return target.with_name(f"{target.name}.part")
     return target.with_name(f"{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:32]}.part")

@@ -68,7 +68,7 @@ def load(path: str | Path) -> Any:
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
-    """What changes with every commit to a file; None where there is no file."""
+    """Mark that changes with every commit to a file; None where there is no file."""
     try:
         state = os.stat(path)
     except OSError:

@@ -188,6 +188,7 @@ class StreamWriter:
             self._hold_variables()
             state = unpacked(np.asarray(packet[...]))
             self.records, self.impacts = (int(packet.attrs[name][0]) for name in ("records", "impacts"))
+            self._place.safe = self.records
             sizes = {name: self._file[name].shape[0] for name in ("coordinate", "velocity", "contact")}
             if min(len(self._file["time"]) - self.records, len(self._file["impact_time"]) - self.impacts) < 0:
                 raise ValueError("it has fewer rows than its checkpoint says")
@@ -263,6 +264,7 @@ class StreamWriter:
         try:
             self._place.check()
             self._place.commit()
+            self._place.safe = self.records
             self._open()
         except OSError:
             self._file = None
@@ -352,7 +354,7 @@ class StreamWriter:
             known = {"time": len(self._header), "impact": len(self._header.impact_table), "event": len(listed or ())}
             self._chunk_rows = {table: max(1, min(rows, known[table])) for table in self._chunk_rows}
         self._row_bytes = dict.fromkeys(self._chunk_rows, 0)
-        self._place.reserve(_SLACK, "nothing was replaced")
+        self._place.reserve(_SLACK)
         self._file = self._opened("w")
         # h5netcdf lays out dimensions and variables as netCDF wants them; from then on plain HDF5 appends the rows.
         with contextlib.closing(h5netcdf.File(self._file, "w")) as netcdf:
@@ -539,8 +541,7 @@ class StreamWriter:
             for key, count in counts.items()
         )
         size = data + data // 50 + _SLACK + more  # a chunk costs some 20 bytes of index
-        kept = f"the {self.records} records before are safe" if self.records else "nothing was replaced"
-        self._place.reserve(size, kept)
+        self._place.reserve(size)
 
     def _finish(self, run: Trajectory) -> Path:
         if self._file is None:

@@ -1,4 +1,4 @@
-"""What a trajectory file holds: names, dimensions, types, units and words of its variables, and its attributes.
+"""Contents of a trajectory file: names, dimensions, types, units and words of its variables, and its attributes.
 
 `LAYOUT` is the only description of the files. `to_dataset`, the writer (`stickslip.io.stream`) and the reader
 (`stickslip.io.load`) all follow it, so that a saved run, a streamed run and `Trajectory.to_xarray()` look alike.

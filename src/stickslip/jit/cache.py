@@ -1,4 +1,4 @@
-"""What lies in the kernel cache, and how it is emptied: by hand, or by age when the package has changed.
+"""Contents of the kernel cache, and how it is emptied: by hand, or by age when the package has changed.
 
 The folder holds `objects/`, machine code of kernels and their LLVM IR, and `modules/`, the text of one generated module
 per system and method.  A file of `objects` is named by what it was made from and belongs to no version: it goes when
@@ -23,7 +23,7 @@ KEPT_SECONDS = 30 * 86400.0
 
 
 class Removed(NamedTuple):
-    """What was taken out of the cache."""
+    """Count of what was taken out of the cache."""
 
     files: int
     bytes: int

@@ -156,7 +156,7 @@ class CardKernel:
         self._types = tuple(_TYPES[kind] for kind in kinds)
 
     def attribute(self, name: str) -> int:
-        """What the driver knows of the machine code: NUM_REGS, LOCAL_SIZE_BYTES."""
+        """Facts of the driver about the machine code: NUM_REGS, LOCAL_SIZE_BYTES."""
         key = getattr(bindings().CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{name}")
         return int(ask("cuFuncGetAttribute", key, self._function))
 

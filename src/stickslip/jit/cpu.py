@@ -17,7 +17,7 @@ from stickslip.jit.errors import KernelError
 from stickslip.jit.writer import NO_VECTORS
 
 COMPILER = f"llvmlite {llvmlite.__version__}"
-"""What makes the machine code."""
+"""Maker of the machine code."""
 TESTED = ((0, 45), (0, 50))
 """First and last version of llvmlite that the tests ran with; pyproject.toml asks for these."""
 OPTIMISATION = 3
@@ -28,7 +28,7 @@ _loaded: list[Any] = []  # engines hold the code that addresses point to: they l
 
 @dataclass(frozen=True)
 class Target:
-    """What machine code is made for."""
+    """Processor that machine code is made for."""
 
     triple: str
     cpu: str

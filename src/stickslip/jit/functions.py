@@ -39,7 +39,7 @@ They change nothing but their results: LLVM does one call for all that need it.
 
 
 def find(function: Any) -> Builtin | None:
-    """What translates a call of `function`; None where it is not in the language."""
+    """Translator of a call of `function`; None where it is not in the language."""
     try:
         return _TABLE.get(function)
     except TypeError:  # not hashable

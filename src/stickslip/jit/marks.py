@@ -1,4 +1,4 @@
-"""What a generated module imports on the CPU: marks of the kernel language, and small arrays on the stack."""
+"""Names that a generated module imports on the CPU: marks of the kernel language, and small arrays on the stack."""
 
 from __future__ import annotations
 

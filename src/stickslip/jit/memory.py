@@ -106,7 +106,7 @@ def packed_strides(writer: Writer, dims: tuple[Size, ...], itemsize: int) -> tup
 
 
 def part(writer: Writer, view: View, index: tuple[Value | slice, ...]) -> View | Record | str:
-    """What an index selects: a view of the rest, a record, or the address of an element.
+    """Selection by an index: a view of the rest, a record, or the address of an element.
 
     A slice in `index` has values (or None) as its ends, and keeps its axis.
     """

@@ -73,7 +73,7 @@ MATH, NUMPY = Functions(math), Functions(np)
 
 
 def instead(value: Any) -> Any:
-    """What takes the place of a module or function, or the value itself."""
+    """Substitute for a module or function, or the value itself."""
     if value is math:
         return MATH
     if value is np:

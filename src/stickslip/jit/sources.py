@@ -1,4 +1,4 @@
-"""What the results of this version are made by: a hash of the sources, for files and generated modules that name it."""
+"""Fingerprint of this version: a hash of the sources, for files and generated modules that name it."""
 
 from __future__ import annotations
 

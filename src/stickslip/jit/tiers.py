@@ -111,7 +111,7 @@ class Tiers:
 
     @property
     def best(self) -> Function:
-        """What to call: the machine code itself where it is optimised, else `patient`, which watches its time."""
+        """Function to call: the machine code itself where it is optimised, else `patient`, which watches its time."""
         return self.patient if self.is_quick else self.function
 
     def patient(self, *args: Any) -> Any:

@@ -49,7 +49,7 @@ def is_kept(function: Callable[..., Any]) -> bool:
 
 @functools.cache
 def _translator() -> str:
-    """What all translations depend on."""
+    """Versions that all translations depend on."""
     digest = hashlib.sha256(f"{platform.python_implementation()} {platform.python_version()} {np.__version__}".encode())
     for file in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")

@@ -14,7 +14,7 @@ from stickslip.jit.values import ELEMENTS, View, literal
 
 REGISTERS = re.compile(r"%v\d+")
 LOOPS = ("disable", "full")
-"""What LLVM is told of loops: not to unroll them, or to write them out whole."""
+"""Hints to LLVM about loops: not to unroll them, or to write them out whole."""
 
 
 NO_VECTORS = "; no vectors\n"

@@ -1,4 +1,4 @@
-"""What every impact law answers: its coefficients, and the impulses of one impact or of one time step."""
+"""Questions that every impact law answers: its coefficients, and the impulses of one impact or of one time step."""
 
 from __future__ import annotations
 

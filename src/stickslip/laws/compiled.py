@@ -1,4 +1,4 @@
-"""What a kernel of time steps has to know of an impact law: a code when it is compiled, and numbers when it runs."""
+"""Impact laws as kernels of time steps know them: a code when it is compiled, and numbers when it runs."""
 
 from __future__ import annotations
 

@@ -45,6 +45,12 @@ class LCPSolution(NamedTuple):
         """True when solved; for a stack, when all are."""
         return bool(np.all(self.solved))
 
+    def __str__(self) -> str:
+        if np.ndim(self.solved):
+            return f"{len(self.x)} LCPs of n = {self.x.shape[-1]}: {int(np.sum(self.solved))} solved by {self.method}"
+        x, y = (np.array2string(v, precision=6, threshold=8, edgeitems=3) for v in (self.x, self.y))
+        return f"{self.status}, residual {self.residual:.1e}\n  x = {x}\n  y = {y}"
+
 
 def checked_matrix(A: Any, name: str = "A", stack: bool = False) -> np.ndarray:
     """A as a contiguous float array, square, finite; ValueError naming what came otherwise."""

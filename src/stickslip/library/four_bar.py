@@ -75,7 +75,7 @@ def four_bar(
         t_end=0.84,
         title="Four-bar linkage with play in a hinge",
         source="elements of stickslip.mechanisms.joints",
-        drawing=Drawing(_shapes, view=(-crank, l_0 + 0.75 * l_3, -crank, 1.15 * max(l_2, l_3)), span=0.42),
+        drawing=Drawing(_shapes, view=(-1.25 * crank, l_0 + 0.75 * l_3, -crank, 1.15 * max(l_2, l_3)), span=0.42),
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import sympy as sp
 
-from stickslip.drawing.primitives import Circle, Drawing, Primitive, cos, line, sin
+from stickslip.drawing.primitives import Circle, Drawing, Polygon, Primitive, cos, line, sin
 from stickslip.mechanisms.elements import Constraint
 from stickslip.mechanisms.lagrangian import LagrangianSystem
 from stickslip.scenario import Scenario, require_positive
@@ -61,7 +61,7 @@ def rolling_coin(
         t_end=2.0,
         title="Coin that rolls on a table",
         source="Routh 1905",
-        drawing=Drawing(_shapes, view=(-0.06, 0.06, -0.02, 0.1), span=2.0),
+        drawing=Drawing(_shapes, span=2.0),
     )
 
 
@@ -111,6 +111,18 @@ def _system(parameters: Mapping[str, float]) -> LagrangianSystem:
 def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primitive]:
     x, y, psi, theta, _ = q
     R = p["radius"]
-    contact = (x + R * cos(theta) * sin(psi), y - R * cos(theta) * cos(psi))
-    ends = [(contact[0] + s * R * cos(psi), contact[1] + s * R * sin(psi)) for s in (-1.0, 1.0)]
-    return [line(ends[0], ends[1]), Circle(contact, 0.06 * R, "accent"), Circle((x, y), 0.1 * R, "joint")]
+    return [*coin_from_above(x, y, psi, theta, R), Circle((x, y), 0.1 * R, "joint")]
+
+
+def coin_from_above(x: float, y: float, psi: float, theta: float, R: float) -> list[Primitive]:
+    """A tilted coin seen from above: an ellipse, its tangent at the table, and the point that touches."""
+    ahead, aside = (cos(psi), sin(psi)), (cos(theta) * sin(psi), -cos(theta) * cos(psi))
+
+    def rim(a: float) -> tuple[float, float]:
+        c, s = R * math.cos(a), R * math.sin(a)
+        return x + c * ahead[0] + s * aside[0], y + c * ahead[1] + s * aside[1]
+
+    contact = rim(0.5 * math.pi)
+    ends = [(contact[0] + s * R * ahead[0], contact[1] + s * R * ahead[1]) for s in (-1.0, 1.0)]
+    ellipse = Polygon(tuple(rim(2.0 * math.pi * k / 16) for k in range(16)), "body")
+    return [ellipse, line(ends[0], ends[1]), Circle(contact, 0.06 * R, "accent")]

@@ -46,7 +46,7 @@ def sliding_ball(
     ----------
     mass, radius : m [kg], R [m]
     inertia : I about the centre [kg m^2]; None: 2/5 m R^2
-    friction : mu [-]
+    friction : mu
     g : gravity [m/s^2]
     turn : Omega, angular velocity of the table [rad/s]
     x, y : initial place of the centre [m]
@@ -97,7 +97,6 @@ def _system(parameters: Mapping[str, float]) -> LagrangianSystem:
             **dict.fromkeys(["omega_x", "omega_y", "omega_z", "turn"], "rad/s"),
             "mass": "kg",
             "inertia": "kg m^2",
-            "friction": "-",
             "g": "m/s^2",
         },
     )

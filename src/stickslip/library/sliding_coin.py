@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import sympy as sp
 
-from stickslip.drawing.primitives import Circle, Drawing, Marker, Primitive, cos, line, sin
-from stickslip.library.rolling_coin import steady_spin
+from stickslip.drawing.primitives import Circle, Drawing, Marker, Primitive, cos, sin
+from stickslip.library.rolling_coin import coin_from_above, steady_spin
 from stickslip.mechanisms.elements import Contact
 from stickslip.mechanisms.lagrangian import LagrangianSystem
 from stickslip.scenario import Scenario, require_positive
@@ -40,7 +40,7 @@ def sliding_coin(
     Parameters
     ----------
     mass, radius : [kg], [m]
-    friction : mu [-]
+    friction : mu
     g : gravity [m/s^2]
     tilt : initial theta [rad]
     heading_rate : initial psi' [rad/s]
@@ -66,7 +66,7 @@ def sliding_coin(
         t_end=2.0,
         title="Coin that slides or rolls on its edge",
         source="Kessler and O'Reilly 2002",
-        drawing=Drawing(_shapes, view=(-0.06, 0.06, -0.02, 0.1), span=2.0),
+        drawing=Drawing(_shapes, span=2.0),
     )
 
 
@@ -102,7 +102,6 @@ def _system(parameters: Mapping[str, float]) -> LagrangianSystem:
             **dict.fromkeys(["psi", "theta", "phi"], "rad"),
             **dict.fromkeys(["psi_dot", "theta_dot", "phi_dot"], "rad/s"),
             "mass": "kg",
-            "friction": "-",
             "g": "m/s^2",
         },
     )
@@ -112,10 +111,8 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
     x, y, _, psi, theta, _ = q
     R = p["radius"]
     contact = (x + R * cos(theta) * sin(psi), y - R * cos(theta) * cos(psi))
-    ends = [(contact[0] + s * R * cos(psi), contact[1] + s * R * sin(psi)) for s in (-1.0, 1.0)]
     return [
-        line(ends[0], ends[1]),
-        Circle(contact, 0.06 * R, "accent"),
+        *coin_from_above(x, y, psi, theta, R),
         Circle((x, y), 0.1 * R, "joint"),
         Marker(0, contact),
     ]

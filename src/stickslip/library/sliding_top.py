@@ -41,7 +41,7 @@ def sliding_top(
     mass : [kg];  length : l [m];  radius : r of the tip [m]
     inertia : about the centre of mass, across the axis [kg m^2]
     inertia_axis : about the axis [kg m^2]
-    friction : mu [-]
+    friction : mu
     g : gravity [m/s^2]
     tilt : initial theta [rad]
     spin : initial psi' + phi' cos(theta), angular velocity about the axis [rad/s]
@@ -69,7 +69,7 @@ def sliding_top(
         t_end=2.0,
         title="Top that slides on its tip and rises",
         source="Jellett 1872",
-        drawing=Drawing(_shapes, view=(-0.06, 0.1, -0.01, 0.09), span=2.0),
+        drawing=Drawing(_shapes, span=2.0),
     )
 
 
@@ -109,7 +109,6 @@ def _system(parameters: Mapping[str, float]) -> LagrangianSystem:
             **dict.fromkeys(["phi_dot", "theta_dot", "psi_dot"], "rad/s"),
             **dict.fromkeys(["inertia", "inertia_axis"], "kg m^2"),
             "mass": "kg",
-            "friction": "-",
             "g": "m/s^2",
         },
     )

@@ -136,7 +136,7 @@ def limited_derivatives(most: int) -> Iterator[None]:
 
 
 _WEIGHTS = (((sp.Max, sp.Min), 9), ((sp.erf,), 3))
-"""What SymPy takes longer with: it compares arguments in pairs, and slopes of erf are new functions."""
+"""Functions that SymPy takes longer with: it compares arguments in pairs, and slopes of erf are new functions."""
 
 
 def _require_allowed(expression: Expr, x: Expr) -> None:

@@ -149,7 +149,7 @@ class Contact:
         return self.tangent if rows or getattr(self.tangent, "ndim", 1) == 2 else None
 
     def direction(self, key: str) -> Any:
-        """What was given as slip, slip_velocity, tangent or tangent_drift for the tangent of this row."""
+        """Argument that was given as slip, slip_velocity, tangent or tangent_drift for the tangent of this row."""
         value = getattr(self, key)
         if not self.spatial or value is None or key.startswith("normal"):
             return value

@@ -20,7 +20,7 @@ from stickslip.engine import Block, Engine, Measured, Memory, Seen, beyond_bound
 from stickslip.jit.kernel import plain
 from stickslip.laws import ImpactLaw
 from stickslip.laws.compiled import kernel_numbers, kernel_options
-from stickslip.mechanisms import reasons
+from stickslip.mechanisms import reasons, steering
 from stickslip.mechanisms.bounds import Bounds
 from stickslip.mechanisms.generate import SOLVER_CODES, compiled_module
 from stickslip.mechanisms.inertia import Contradiction, Inertia, onto_equations, require_together
@@ -32,13 +32,13 @@ from stickslip.mechanisms.templates import events, schemes
 from stickslip.mechanisms.templates.structs import Ended, Kept, Records, Run
 
 DONE, EVENTS_FULL, UNSOLVED = codes.DONE, codes.EVENTS_FULL, codes.UNSOLVED
-TEMPLATE = "stepper"
+TEMPLATE, CONTROLLED = "stepper", "controlled"
 LONG_RUN = 50_000
 """Steps beyond which a run begins with optimised machine code (`jit.tiers`): its rate is to be that of longer runs."""
 
 
 class MechanismEngine(Engine):
-    """What the engines of mechanisms share: how a run began, whether it has left all bounds, and why it ended."""
+    """Parts that the engines of mechanisms share: how a run began, whether it has left all bounds, and why it ended."""
 
     system: System
     stepper: Any
@@ -52,7 +52,7 @@ class MechanismEngine(Engine):
         self.begun, self.left = state, steps - state.step
 
     def certificate(self) -> dict[str, Any]:
-        """What the constraints add to the certificate."""
+        """Numbers that the constraints add to the certificate."""
         book = self.begun.book
         return {
             "max_constraint_error": float(book[codes.CONSTRAINT_ERROR]),
@@ -124,6 +124,13 @@ class MechanismEngine(Engine):
             largest += math.sqrt(largest * 2.0 * float(np.max(trajectory.energy.kinetic, initial=0.0)))
         return largest
 
+    def call_law(self, state: Memory) -> int:
+        return steering.call_between(self.controller, state)
+
+    def _watch(self, state: Memory, steps: int) -> None:
+        """Judge a march with a control law by what its parameters are then, from where it begins."""
+        self.bounds = Bounds(self.system, state.q.copy(), state.u.copy(), state.p, state.t, state.t + steps * state.dt)
+
     def _finer(self) -> str:
         """Advice for an unstable motion."""
         return reasons.finer(self.stepper)
@@ -147,6 +154,7 @@ class Compiled(MechanismEngine):
     module: Any
     helper: Reference | None = None  # for steps that the lean solvers of the kernel leave inaccurate
     law: ImpactLaw | None = None
+    with_law: Any = None  # the module whose kernel calls a control law
 
     name = "compiled"
     first_piece: ClassVar[int] = 5_000
@@ -173,17 +181,32 @@ class Compiled(MechanismEngine):
         super().warm_up(state, block)
 
     def march(self, memory: Memory, n_steps: int, block: Block) -> int:
-        """Do up to n_steps steps.  A step that is not solved is left undone (UNSOLVED).
+        if self.controller is None:
+            return self.march_alone(memory, n_steps, block)
+        self._watch(memory, n_steps)
+        if self.controller.plain:
+            return steering.march(self, memory, n_steps, block)
+        memory.problem_text = ""
+        return self._again_where_stopped(memory, n_steps, block, self._call_with_law)
 
-        The kernel labels the contacts at records and in the last step alone: where it stops early, it does the steps
-        before once more to label them at the stop.
+    def march_alone(self, memory: Memory, n_steps: int, block: Block) -> int:
+        """Do up to n_steps steps without a control law.  A step that is not solved is left undone (UNSOLVED)."""
+        return self._again_where_stopped(memory, n_steps, block, self._call)
+
+    def _again_where_stopped(self, memory: Memory, n_steps: int, block: Block, call: Callable[..., Any]) -> int:
+        """A march of the kernel, which labels the contacts at records and in the last step alone: where it stops early,
+        it does the steps before once more to label them at the stop.
         """
-        before = memory.copy()
-        status, done = self._call(memory, n_steps, block)
+        before, law = memory.copy(), {} if self.controller is None else self.controller.arrays()
+        p = memory.p.copy()
+        status, done = call(memory, n_steps, block)
         if status not in (DONE, EVENTS_FULL) and 0 < done and block.every > 1:
             culprit = memory.book[codes.CULPRIT]
             memory.return_to(before)
-            self._call(memory, done, block)
+            memory.p[:] = p
+            if law:
+                self.controller.take(law)
+            call(memory, done, block)
             memory.book[codes.CULPRIT] = culprit
         return int(status)
 
@@ -192,8 +215,31 @@ class Compiled(MechanismEngine):
         status, done, block.n_events, block.records = self.module.march(*arguments)
         return status, done
 
+    def _call_with_law(self, memory: Memory, n_steps: int, block: Block) -> tuple[int, int]:
+        run, kept, records, _, every = self.arguments(memory, n_steps, block)
+        block.measured = Measured(np.empty((len(block.q), self.system.n_contacts)), np.empty((len(block.q), 2)))
+        given = run, kept, records, block.measured, n_steps, every, self.controller.steer
+        status, done, block.n_events, block.records = self.with_law.controlled(*given)
+        memory.p[:] = run.p[: len(memory.p)]
+        if status == codes.CONTROL_FAILED:
+            memory.problem_text = self.controller.reason(memory)
+        return status, done
+
+    def control(self, law: Any, memory: Array, first: int, apart: int) -> None:
+        if self.controller is not None:
+            self.controller.end()
+        self.controller = None
+        if law is not None:
+            found = steering.MechanismController(self.system, law, memory, first, apart)
+            if not found.plain:
+                options = {**self.stepper.options, **kernel_options(self.law)}
+                self.with_law = compiled_module(self.system, CONTROLLED, self.solver.name, options)
+            self.controller = found
+        if self.helper is not None:
+            self.helper.controller = self.controller
+
     def arguments(self, memory: Memory, n_steps: int, block: Block) -> tuple[Any, ...]:
-        """What the kernel takes; its arrays are those of the state and of the block."""
+        """Arguments of the kernel; its arrays are those of the state and of the block."""
         sweeps, tol = self.solver.max_iterations or 10_000, float(self.solver.tol)
         p = memory.p
         if self.law is not None:
@@ -244,7 +290,19 @@ class Reference(MechanismEngine):
     def reason(self, state: Memory, code: int) -> str:
         return reasons.reason(self.system, self.stepper, self.solver, state, code, self._finer(), self.law is not None)
 
+    def control(self, law: Any, memory: Array, first: int, apart: int) -> None:
+        if self.controller is not None:
+            self.controller.end()
+        self.controller = law and steering.MechanismController(self.system, law, memory, first, apart)
+
     def march(self, memory: Memory, n_steps: int, block: Block) -> int:
+        if self.controller is None:
+            return self.march_alone(memory, n_steps, block)
+        self._watch(memory, n_steps)
+        return steering.march(self, memory, n_steps, block)
+
+    def march_alone(self, memory: Memory, n_steps: int, block: Block) -> int:
+        """Do up to n_steps steps without a control law."""
         block.records = block.n_events = 0
         if memory.step == 0 and self.stepper.level == "velocity" and not getattr(self.stepper, "lasting", False):
             memory.reach[:] = reach_at_start(self.system, memory.q, memory.u, memory.t0, memory.dt, memory.p)

@@ -23,6 +23,7 @@ import numpy as np
 
 from stickslip import codes
 from stickslip.contact.sections import section_row
+from stickslip.debug import outside
 from stickslip.jit import Kernel, KernelError
 from stickslip.jit.cache import remove_old_versions
 from stickslip.jit.cpu import COMPILER
@@ -43,6 +44,7 @@ STACK_LIMIT = 12  # contacts; beyond, the arrays of the LCP go to the heap
 NEED_DRIFT = ("smooth",)  # templates on acceleration level
 _BEGIN, _END = "# -- model: begin\n", "# -- model: end\n"
 _JOINING = threading.Lock()
+_IMPORTING = threading.RLock()  # no thread sees a module of which another one has executed a part
 _MODULES: WeakKeyDictionary[System, dict[Any, Any]] = WeakKeyDictionary()
 """Modules of the systems that are in use, by template, solver and options."""
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -52,7 +54,8 @@ _STEPPER = (
 )  # fmt: skip
 PARTS = {
     "stepper": _STEPPER,
-    "members": (*_STEPPER, "members"),
+    "members": (*_STEPPER, "judged", "members"),
+    "controlled": (*_STEPPER, "judged", "controlled"),
     "smooth": ("model", "held", "smooth"),
     "local": ("model", "state_laws", "local"),
 }
@@ -188,7 +191,7 @@ def module_or_plain(system: System, template: str, solver: str) -> Any:
         return compiled_module(system, template, solver)
     except NotKernels as reason:
         told = f"{reason} It runs as plain Python, some hundred times slower; {WHAT_HELPS}"
-        warnings.warn(told, RuntimeWarning, stacklevel=_outside())
+        warnings.warn(told, RuntimeWarning, stacklevel=outside())
     text = module_source(system, template, solver)
     modules[key] = PlainModule(import_generated(system, text, f"{template}_{solver}_plain", kernels=False))
     return modules[key]
@@ -205,14 +208,6 @@ class PlainModule:
         return found.py_func if isinstance(found, Kernel) else found
 
 
-def _outside() -> int:
-    """Frames between the caller of this function and the first one outside the package, for `warnings.warn`."""
-    frame, count = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("stickslip."):
-        frame, count = frame.f_back, count + 1
-    return count
-
-
 def import_generated(system: System, source: str, kind: str, kernels: bool = True) -> ModuleType:
     """Execute generated text as a module with a name of its own; `kind` makes the name readable.
 
@@ -221,8 +216,12 @@ def import_generated(system: System, source: str, kind: str, kernels: bool = Tru
     digest = hashlib.sha256(source.encode()).hexdigest()[:20]
     word = re.sub(r"\W+", "_", system.name)[:40]
     name = f"stickslip_generated_{word}_{kind.replace('-', '_')}_{digest}"
-    if name in sys.modules:
-        return sys.modules[name]
+    with _IMPORTING:
+        return sys.modules[name] if name in sys.modules else _executed(system, source, name, kernels)
+
+
+def _executed(system: System, source: str, name: str, kernels: bool) -> ModuleType:
+    """The module of generated text, entered among the modules of the process."""
     path = _write_once(name, source)
     module = ModuleType(name)
     module.__file__ = str(path)

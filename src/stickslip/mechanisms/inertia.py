@@ -1,4 +1,4 @@
-"""What impulses do to velocities: the inverse of the mass matrix, and with constraints its projection.
+"""Effect of impulses on velocities: the inverse of the mass matrix, and with constraints its projection.
 
 Constraints J u + b = 0 answer an impulse W Lambda by reactions Lambda_C of either sign,
 

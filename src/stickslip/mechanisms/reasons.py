@@ -45,6 +45,8 @@ def reason(
         return f"failed at t = {t:.9g} s: {text}, {where}; check roots, logarithms and quotients in the gap"
     if code == codes.LAW_OUT_OF_RANGE:
         return f"failed at t = {t:.9g} s: {memory.problem_text or _law(system, memory, 0.0 if at_end else 0.5)}"
+    if code == codes.CONTROL_FAILED:
+        return f"failed at t = {t:.9g} s: {memory.problem_text}"
     if code == codes.MATRIX_INDEFINITE:
         return (
             f"failed at t = {t:.9g} s: the iteration matrix M - theta dt dh/du - (theta dt)^2 dh/dq is not positive "

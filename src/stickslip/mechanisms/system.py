@@ -1,4 +1,4 @@
-"""What every mechanical system answers, and how its generated functions are evaluated in plain NumPy.
+"""Questions that every mechanical system answers, and how its generated functions are evaluated in plain NumPy.
 
 A system is the equality of measures [GS05] eq. (6)
 
@@ -291,7 +291,7 @@ class System:
             self._check_friction_laws("law_values", (p,))
 
     def _wrong_law(self, laws: tuple[Array, ...], contacts: Iterable[int], where: str = "") -> str:
-        """What is wrong with coefficients of contacts, in words; those that depend on the state count with `where`."""
+        """Faults of coefficients of contacts, in words; those that depend on the state count with `where`."""
         for law, values in zip(LAWS, laws, strict=True):
             for k in contacts:
                 value = values[k]
@@ -479,6 +479,34 @@ class System:
 
     def _evaluate(self, function: str, inputs: tuple[Any, ...], outputs: tuple[Array, ...]) -> None:
         self._plain_functions.evaluate(function, inputs, outputs)
+
+    # -- contacts whose features change, see `run.scene_system` ------------------------------------------------
+
+    has_features = False
+    """Whether contacts have features that change; which of them are held is part of the parameters p."""
+
+    def counts(self, q: Array, p: Array) -> Array:
+        """How far inside the held features are the place of contact, (n,): below 0 the contact has moved off them."""
+        return np.ones(self.n_contacts)
+
+    def longest_step(self, q: Array, u: Array, du: Array) -> float:
+        """Longest step of an integrator [s] whose samples show every contact that closes on the way."""
+        return math.inf
+
+    def held(self, q: Array, p: Array, closed: np.ndarray, tol: float, left: np.ndarray | None = None) -> Array:
+        """Parameters with the features of closed contacts (n,) held, and those of gaps up to `tol` [m].
+
+        left : contacts (n,) that leave their features, which are not taken again
+        """
+        return p
+
+    def holding(self, p: Array) -> np.ndarray:
+        """Which contacts have a feature of their own, (n,) bool; the others show features that are held elsewhere."""
+        return np.ones(self.n_contacts, bool)
+
+    def released(self, p: Array, closed: np.ndarray) -> Array:
+        """Parameters that hold the features of closed contacts (n,) alone."""
+        return p
 
     # -- checks ----------------------------------------------------------------------------------------------
 

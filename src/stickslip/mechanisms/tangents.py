@@ -1,4 +1,4 @@
-"""What can be had for systems whose contacts have two tangents."""
+"""Services for systems whose contacts have two tangents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page can simulate: library entries and model files, each with its keywords, its scenario and its options."""
+"""Systems of the page: library entries and model files, each with its keywords, its scenario and its options."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stickslip.scenario import Scenario
 from stickslip.trajectory import Trajectory
 
 STEPPER = "moreau-midpoint"
-"""What runs an entry that asks for no other stepper."""
+"""Stepper of an entry that asks for no other."""
 PAGE_STEPPERS = tuple(name for name in STEPPERS if name != "adaptive")
 """To prepare the adaptive one for a system takes a minute, for which nobody waits before a slider."""
 

@@ -28,7 +28,7 @@ guide: it would need a large motion of something else."""
 
 @dataclass(frozen=True)
 class Grab:
-    """What a hand does.
+    """A hand that holds and moves a body.
 
     body : name of the grabbed body
     point : the grabbed point in the body's own frame [m], for mechanisms; a scene's body is moved as a whole

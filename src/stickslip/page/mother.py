@@ -127,6 +127,7 @@ def main() -> None:
     gc.disable()
     warnings.simplefilter("ignore")  # those of a run are caught and sent with it
     warm_up()
+    tidy()
     Mother(socket.socket(fileno=os.dup(sys.stdin.fileno()))).serve()
 
 

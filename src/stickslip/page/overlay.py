@@ -1,4 +1,4 @@
-"""What is drawn over the bodies of a scene: joints, springs, ropes, and the forces at contacts."""
+"""Marks over the bodies of a scene: joints, springs, ropes, and the forces at contacts."""
 
 from __future__ import annotations
 

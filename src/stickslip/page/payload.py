@@ -16,7 +16,7 @@ from stickslip.page.tracks import tracks
 from stickslip.scenario import Scenario, as_shown
 from stickslip.trajectory import IMPACT, Trajectory
 
-FORMAT = 1
+FORMAT = 2
 """Of the payload; the page refuses others."""
 FRAMES = 480
 HISTORY = 2400
@@ -24,6 +24,8 @@ _SHARP = 240  # strongest impacts whose instant stands among the frames and in t
 _MOST_IMPACTS = 4000
 _SERIES = 40  # most coordinates, velocities and contacts whose curves are sent: scenes have thousands
 _MOST_NUMBERS = 130_000  # of all curves together
+
+_GRAVITY = {f"gravity_{axis}": "m/s^2" for axis in "xyz"}  # parameters of scenes
 
 LIMITS = {
     "frames": FRAMES, "points": HISTORY, "sharp": _SHARP, "impacts": _MOST_IMPACTS, "series": _SERIES,
@@ -35,7 +37,7 @@ LIMITS = {
 def payload(
     trajectory: Trajectory, scenario: Any = None, *, frames: int = FRAMES, points: int = HISTORY
 ) -> dict[str, Any]:
-    """What the page needs to show a run; `scenario` (an own `Scene` is one, too) adds title, source and picture."""
+    """Data with which the page shows a run; `scenario` (an own `Scene` is one, too) adds title, source and picture."""
     scenario = as_shown(scenario, trajectory)
     if len(trajectory) < 2:
         raise ValueError(f"a page needs at least two records, got {len(trajectory)}: {trajectory.status}.")
@@ -55,7 +57,7 @@ def payload(
             "coordinates": _named(trajectory.coordinate_names, trajectory.units),
             "velocities": _named(trajectory.velocity_names, trajectory.units),
         },
-        "units": {key: unit for key, unit in trajectory.units.items() if key in trajectory.parameters},
+        "units": {key: unit for key, unit in {**_GRAVITY, **trajectory.units}.items() if key in trajectory.parameters},
         "history": _history(trajectory, points),
         "contacts": _contacts(trajectory, scenario),
         "impacts": _impacts(trajectory),

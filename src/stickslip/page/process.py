@@ -77,10 +77,10 @@ class Line(Protocol):
     pid: int
     """Number of the process; 0 before it is known."""
     requests: IO[bytes]
-    """What the process reads."""
+    """Stream that the process reads."""
 
     def frames(self) -> IO[bytes]:
-        """What the process writes, once it is there."""
+        """Answer that the process writes, once it is there."""
 
     def alive(self) -> bool: ...
 

@@ -304,7 +304,7 @@ _SAFETY = {
 
 
 def _frame_policy() -> str:
-    """What a policy inside the page cannot say: nobody may show it in a frame."""
+    """Header for what a policy inside the page cannot say: nobody may show it in a frame."""
     return "frame-ancestors 'none'"
 
 

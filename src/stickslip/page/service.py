@@ -24,7 +24,7 @@ from stickslip.page.entries import Entry, LibraryEntry, ModelEntry, entry_names,
 from stickslip.page.glances import glances
 from stickslip.page.grabbing import Grab, grabbed_start
 from stickslip.page.overlay import MOST_BODIES
-from stickslip.page.payload import payload
+from stickslip.page.payload import HISTORY, payload
 from stickslip.trajectory import Trajectory
 
 MOST_STEPS = PAGE_STEPS
@@ -101,7 +101,7 @@ class Service:
         return name
 
     def answer(self, path: str, request: Any, gone: Callable[[], bool] = _present) -> bytes:
-        """What is sent back for a request to `/api/system`, `/api/glances`, `/api/run`, `/api/grab`, `/api/export`."""
+        """Answer to a request to `/api/system`, `/api/glances`, `/api/run`, `/api/grab`, `/api/export`."""
         if path == "/api/glances":
             return as_json(glances())
         if path == "/api/system":
@@ -239,8 +239,12 @@ def _times(scenario: Any, options: Mapping[str, Any]) -> tuple[float, float]:
 def _simulated(
     scenario: Any, dt: float, t_end: float, method: Mapping[str, Any], gone: Callable[[], bool]
 ) -> Trajectory:
-    """The run, or as much of it as `MOST_SECONDS` allow."""
-    every = max(1, math.ceil(t_end / dt / PAGE_RECORDS))
+    """The run, or as much of it as `MOST_SECONDS` allow.
+
+    Points and forces of contacts cost far more than the steps of a scene: it has no more records than the page draws.
+    """
+    contacts = scenario.contact_options if len(scenario.contact_names) <= MOST_BODIES else {}
+    every = max(1, math.ceil(t_end / dt / (HISTORY if contacts else PAGE_RECORDS)))
     begin, left = time.perf_counter() - compiling.seconds, False
 
     def watch(step: int) -> None:
@@ -249,7 +253,6 @@ def _simulated(
         if left or time.perf_counter() - compiling.seconds - begin > MOST_SECONDS:
             raise KeyboardInterrupt
 
-    contacts = scenario.contact_options if len(scenario.contact_names) <= MOST_BODIES else {}
     trajectory: Trajectory = scenario.simulate(dt=dt, t_end=t_end, every=every, progress=watch, **contacts, **method)
     if left:
         raise ClientGone(trajectory.status)

@@ -17,6 +17,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from stickslip.bars import in_notebook
 from stickslip.interrupts import undoing
 from stickslip.io.models.file import write_model
 from stickslip.io.printable import file_name
@@ -55,13 +56,6 @@ def scenario_for(trajectory: Trajectory, scenario: Any) -> Any:
     """The scenario that a run is drawn with: one that is given, or its library entry; None where none is known."""
     found = scenario_of(trajectory) if scenario is None else scenario
     return as_shown(found, trajectory)
-
-
-def in_notebook() -> bool:
-    """Whether Python runs in a notebook, which shows pages itself."""
-    kernel = sys.modules.get("IPython")
-    shell = None if kernel is None else kernel.get_ipython()
-    return shell is not None and type(shell).__name__ == "ZMQInteractiveShell"
 
 
 def show(trajectory: Trajectory, scenario: Any = None, browser: bool = True) -> InlinePage | Path:

@@ -1,4 +1,4 @@
-"""What an exported page needs to simulate a mechanism itself: kernels as WebAssembly, and how to call and draw them.
+"""Exported pages that simulate a mechanism: kernels as WebAssembly, and how to call and draw them.
 
 Three modules go into the file: `march` does the steps, `measure` finds gaps and energies of records, `frames` places
 the shapes of the drawing.  The first two are the kernels of `simulate`; the third is written in their language.  The

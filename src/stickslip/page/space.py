@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
@@ -9,15 +10,17 @@ import numpy as np
 
 from stickslip.drawing.scene import own_outlines, own_solids
 from stickslip.page.overlay import forces, links
-from stickslip.page.packing import floats, plain
+from stickslip.page.packing import floats, plain, shorts
 from stickslip.page.tracks import group_dict
 from stickslip.scenario import SceneScenario
 from stickslip.scenes.bodies import COORDINATES, Body
 from stickslip.scenes.scene import Scene
 from stickslip.trajectory import Trajectory
 
-_MOST_NUMBERS = 120_000
+_MOST_NUMBERS = 600_000
 """Numbers of a moving picture that are sent: bodies times frames times coordinates."""
+_MOST_FLOATS = 100_000
+"""Numbers of poses that are sent with seven digits; more than these have a 65,000th of their range."""
 
 
 def moving_scene(scenario: SceneScenario, trajectory: Trajectory, rows: np.ndarray) -> dict[str, Any]:
@@ -97,25 +100,27 @@ def _view(scene: Scene, q: np.ndarray, t: np.ndarray, margin: float = 0.06) -> l
 
 
 def _space(scene: Scene, q: np.ndarray, t: np.ndarray) -> dict[str, Any]:
+    """Bodies and their poses; solids that many bodies share are sent once, and bodies have their numbers."""
     bodies, poses = [], []
+    shared: dict[str, int] = {}
     for body in scene.bodies:
-        solids = own_solids(body)
+        solids = [json.dumps(solid.to_dict(), sort_keys=True) for solid in own_solids(body)]
         if not solids:
             continue
-        bodies.append(
-            {
-                "name": body.name,
-                "style": body.kind,
-                "channel": body.column,
-                "pose": [*body.position.tolist(), *body.orientation.tolist()],
-                "solids": [solid.to_dict() for solid in solids],
-            }
-        )
+        numbers = [shared.setdefault(solid, len(shared)) for solid in solids]
+        place = {} if body.column >= 0 else {"pose": [*body.position.tolist(), *body.orientation.tolist()]}
+        bodies.append({"name": body.name, "style": body.kind, "channel": body.column, "solids": numbers, **place})
         if body.column >= 0:
             pose = q[:, 7 * body.column : 7 * body.column + 7]
             poses.append(np.where(_alive(body, t)[:, None], pose, np.nan))
     low, high = _extent(scene, q, t)
     track = np.stack(poses, axis=1) if poses else np.zeros((len(t), 0, 7))
     extent = max((_radius(body) for body in scene.bodies if body.column >= 0), default=0.0)
-    box = [*low.tolist(), *high.tolist()]
-    return {"kind": "space", "box": box, "extent": extent, "bodies": bodies, "poses": floats(track)}
+    return {
+        "kind": "space",
+        "box": [*low.tolist(), *high.tolist()],
+        "extent": extent,
+        "solids": [json.loads(solid) for solid in shared],
+        "bodies": bodies,
+        "poses": floats(track) if track.size <= _MOST_FLOATS else shorts(track),
+    }

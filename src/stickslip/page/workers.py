@@ -9,10 +9,11 @@ for, nor on the number of clients.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,10 +26,17 @@ MOST_ALIKE = 2
 """Of these, processes of one system: many requests for it leave room for others."""
 MOST_GROWTH = 100_000_000
 """Bytes by which a process may grow after its start and stay; a system with all its steppers takes 25 to 55 million."""
-USUAL = 40_000_000
+USUAL = 33_000_000
 """Bytes by which a process grows at least: its share of the modules that it writes to, and the code of one system."""
 MOST_TOGETHER = MOST * USUAL
-"""Bytes by which all processes together may grow: six mechanisms, or four of the first scenes."""
+"""Bytes by which all processes together may grow: six small mechanisms, or five others, or three scenes of the first.
+
+It is little more than small systems need, so that memory differs little between what is asked for.
+"""
+EXPORTING = 50_000_000
+"""Bytes that a process needs besides while it makes a page of a run: LLVM, which writes code for browsers."""
+FORGETS = 0.9
+"""Share of what a system has needed that counts after its next answer: compiling it counts for a while."""
 MOST_VANISHED = MOST + 1
 """Processes that may turn out to have ended before one request is told so: all of them, and the one that forks them."""
 SURE = MOST_ALIKE + 1
@@ -61,8 +69,9 @@ class Workers:
         self._idle: list[Process] = []  # the one that was idle longest first
         self._busy: list[Process] = []
         self._first: dict[Process, float] = {}  # when each gave its first answer
-        self._needed: dict[str, int] = {}  # bytes by which processes of each system have grown at most
+        self._needed: dict[str, int] = {}  # bytes by which processes of each system have grown at most, of late
         self._compiling: list[Process] = []  # of the busy ones, those that nobody waits for
+        self._exporting: list[Process] = []  # of the busy ones, those that make a page of a run
         self._closed = False
         self._changed = threading.Condition(threading.RLock())
 
@@ -76,7 +85,7 @@ class Workers:
             return [*self._nursery.pids(), *(process.pid for process in (*self._idle, *self._busy) if process.pid)]
 
     def answer(self, path: str, request: Any, gone: Callable[[], bool]) -> bytes:
-        """What a process sends back for a request; ValueError where the request is wrong or takes too long.
+        """Answer of a process to a request; ValueError where the request is wrong or takes too long.
 
         A process that something else ended while it was idle is replaced, and the request goes to the next one.
         """
@@ -90,7 +99,8 @@ class Workers:
     def _answer_once(self, path: str, request: Any, gone: Callable[[], bool]) -> bytes:
         process = self._take(self._service.required(request), gone)
         try:
-            answer = process.answer(path, request, gone)
+            with self._exports(process) if path == "/api/export" else contextlib.nullcontext():
+                answer = process.answer(path, request, gone)
         except Abandoned:
             threading.Thread(target=self._let_compile, args=(process,), daemon=True).start()
             raise
@@ -99,6 +109,18 @@ class Workers:
             raise
         self._give_back(process)
         return answer
+
+    @contextlib.contextmanager
+    def _exports(self, process: Process) -> Iterator[None]:
+        """A process makes a page of a run in this block: idle ones make room for what that takes."""
+        with self._changed:
+            self._exporting.append(process)
+            self._make_room()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._exporting.remove(process)
 
     def close(self) -> None:
         """End all processes."""
@@ -180,13 +202,13 @@ class Workers:
     def _crowded(self, *more: str) -> bool:
         """Whether there are, with some more, too many processes, or too little memory for them."""
         every = [*self._idle, *self._busy]
-        grown = sum(self._need(process.kind) for process in every)
+        grown = sum(self._need(process.kind) for process in every) + EXPORTING * len(self._exporting)
         return len(every) + len(more) > MOST or (
             len(every) + len(more) > SURE and grown + sum(map(self._need, more)) > MOST_TOGETHER
         )
 
     def _need(self, kind: str) -> int:
-        """Bytes that a process of a system is taken to need: as many as the last one that was asked for something."""
+        """Bytes that a process of a system is taken to need: as many as those before it."""
         return max(USUAL, self._needed.get(kind, 0))
 
     def _make_room(self) -> None:
@@ -198,7 +220,7 @@ class Workers:
         """End a process that is ready for more, and idle, but has grown by too much; or another one in its favour."""
         with self._changed:
             if process.was_asked:  # a new one has needed nothing yet
-                self._needed[process.kind] = process.most
+                self._needed[process.kind] = max(process.most, int(FORGETS * self._needed.get(process.kind, 0)))
             if process.growth > MOST_GROWTH and process in self._idle:
                 self._let_go(process)
             self._make_room()

@@ -153,7 +153,7 @@ def sweeping_process(
     moving : MovingBall, MovingPolygon, or another MovingSet
     x0 : start [m], shape (d,); a start outside of C(t0) is first put onto the nearest point of C(t0)
     dt, t_end, t0 : step size, end and start [s]; the last step is shorter where dt does not divide t_end - t0
-    progress : show a progress bar on stderr; None shows it when stderr is a terminal
+    progress : show a progress bar on stderr; None shows it on a terminal and in a notebook
 
     Returns
     -------

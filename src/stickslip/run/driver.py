@@ -71,6 +71,7 @@ class Run:
     retuned: bool = False
 
     def __post_init__(self) -> None:
+        self.p0 = np.array(self.state.p, float)  # a control law changes them
         self.engine.begin(self.state, self.q0, self.u0, self.steps)
         self._require_energy()
 
@@ -178,7 +179,7 @@ def march_in_pieces(run: Run, store: Store, advance: Callable[[int], None], cloc
 
 
 def _over(run: Run) -> str:
-    """What to say of a run whose time is over."""
+    """Words for a run whose time is over."""
     return f"time limit of {run.time_limit:g} s reached at t = {run.state.t:.9g} s"
 
 

@@ -6,7 +6,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 
-from stickslip.debug import bar_wanted
+from stickslip.bars import new_bar
 from stickslip.jit.making import Clock, running
 from stickslip.run.compiling import FIRST_TIME
 
@@ -15,27 +15,17 @@ from stickslip.run.compiling import FIRST_TIME
 def progress_bar(
     wanted: bool | Callable[[int], None] | None, name: str, steps: int, first: int = 0
 ) -> Iterator[Callable[[int], None]]:
-    """A bar on stderr that appears after two seconds, or the caller's own; called with the number of steps done.
+    """A bar that appears after two seconds, or the caller's own; called with the number of steps done.
 
     first : steps done before.  Kernels that are compiled on the way are announced; the rate leaves their time out.
     """
     if callable(wanted):
         yield wanted
         return
-    if not bar_wanted(wanted):
+    bar = new_bar(wanted, rate=True)
+    if bar is None:
         yield lambda step: None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %  {task.fields[rate]}"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
     task = bar.add_task(name, total=steps, rate="")
     begin = time.perf_counter()
     shown = False

@@ -1,4 +1,4 @@
-"""What a run keeps: records in memory, or streamed to a file with a thinned copy in memory."""
+"""Records of a run: records in memory, or streamed to a file with a thinned copy in memory."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ class Store:
             raise
 
     def kept(self) -> dict[str, Any]:
-        """What was recorded so far, for `return_to`: lists grow in place; arrays and numbers are only ever replaced."""
+        """Records so far, for `return_to`: lists grow in place; arrays and numbers are only ever replaced."""
         return {name: copy.copy(value) for name, value in vars(self).items() if name in self._CHANGING}
 
     def return_to(self, kept: dict[str, Any]) -> None:
@@ -389,9 +389,11 @@ class Store:
 
     def rescue(self, wall: float, problem: BaseException) -> None:
         """Leave a readable file behind when `problem` ends the run; the caller reports an error in writing the file."""
-        if self.writer is not None and not self.writer.closed:
-            state = self.run.state
-            ended = "interrupted" if isinstance(problem, KeyboardInterrupt) else "ended by an error"
+        if self.writer is None or self.writer.closed:
+            return
+        state = self.run.state
+        ended = "interrupted" if isinstance(problem, KeyboardInterrupt) else "ended by an error"
+        try:
             if not self.ending:
                 with contextlib.suppress(OSError):
                     self.checkpoint()
@@ -400,6 +402,9 @@ class Store:
                     status = f"{ended} at t = {state.t:.9g} s"
                     self.writer.list_events(self.run.engine.events())
                     self.writer.abort(self._certificate(), status, state.step, wall + self.wall_before)
+        finally:
+            if not self.writer.closed:  # no room for the list of events: the last commit stays, and no claim on it
+                self.writer.release()
 
     def _energy_in_play(self) -> float:
         """Largest of kinetic energy, range of the potential and work of the contacts so far [J]; nan where unknown.
@@ -477,7 +482,7 @@ class Store:
             velocity_names=system.velocity_names,
             contact_names=system.contact_names,
             contact_kinds=system.contact_kinds,
-            parameters=dict(zip(system.parameter_names, run.state.p.tolist(), strict=True)),
+            parameters=dict(zip(system.parameter_names, run.p0.tolist(), strict=True)),
             units=dict(system.units),
             dt=run.state.dt,
             every=self.every,

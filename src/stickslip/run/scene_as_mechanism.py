@@ -16,8 +16,13 @@ import sympy as sp
 
 from stickslip.mechanisms.elements import Contact
 from stickslip.mechanisms.lagrangian import LagrangianSystem
+from stickslip.mechanisms.system import System
+from stickslip.run.free_bodies import FreeBodies
+from stickslip.run.scene_features import Core
 from stickslip.run.scene_joints_as_rows import Rows, joint_rows
+from stickslip.run.scene_pairs import OnPlane, Pair
 from stickslip.run.scene_symbols import Symbols, kinetic_energy, of_moving, of_static, unit_length, vector
+from stickslip.run.scene_system import SceneSystem
 from stickslip.scenario import Scenario, SceneScenario
 from stickslip.scenes.bodies import Body
 from stickslip.scenes.scene import Scene
@@ -43,6 +48,26 @@ def as_mechanism(what: Scene | SceneScenario) -> Scenario:
     """
     given: Any = what  # a scenario has a scene, times and a title
     scene: Scene = getattr(given, "scene", given)
+    return _scenario(given, scene, _derived(scene, touching=True))
+
+
+def judged(what: Scene | SceneScenario) -> Scenario:
+    """A scene as the event-driven judge integrates it: in space with features that change, else `as_mechanism`."""
+    given: Any = what
+    scene: Scene = getattr(given, "scene", given)
+    if scene.dim == 2:
+        return as_mechanism(what)
+    _require_simple(scene)
+    pairs = scene_pairs(scene)
+    if not pairs:
+        return as_mechanism(what)
+    joined = scene.joints or scene.springs
+    bodies = _derived(scene, touching=False) if joined else FreeBodies(scene, _name(scene))
+    return _scenario(given, scene, SceneSystem(bodies, scene.bodies, pairs))
+
+
+def _derived(scene: Scene, touching: bool) -> LagrangianSystem:
+    """The mechanism of bodies, joints and loads, and of contacts with fixed features where `touching`."""
     moving = _require_simple(scene)
     symbols = {body.number: of_moving(body) if body.kind == "moving" else of_static(body) for body in scene.bodies}
     kinetic: Any = sum(kinetic_energy(body, symbols[body.number]) for body in moving)
@@ -50,16 +75,20 @@ def as_mechanism(what: Scene | SceneScenario) -> Scenario:
     rows = Rows([], [], {})
     for body in moving:
         rows.constraints.extend(unit_length(body, symbols[body.number]))
-    rows.contacts.extend(_contacts(scene, symbols))
+    if touching:
+        rows.contacts.extend(_contacts(scene, symbols))
     kinetic += joint_rows(scene, symbols, rows)
     potential += _loads(scene, symbols, rows)
     q = [x for body in moving for x in symbols[body.number].q]
     u = [x for body in moving for x in symbols[body.number].u]
-    system = LagrangianSystem.from_energies(
+    return LagrangianSystem.from_energies(
         q, velocities=u, kinetic=kinetic, potential=potential, forces=rows.forces, contacts=rows.contacts,
         constraints=rows.constraints, name=_name(scene),
     )  # fmt: skip
-    start = [_start(body) for body in moving]
+
+
+def _scenario(given: Any, scene: Scene, system: System) -> Scenario:
+    start = [_start(body) for body in scene.bodies if body.kind == "moving"]
     dt, t_end = getattr(given, "dt", 1e-3), getattr(given, "t_end", 1.0)
     title = getattr(given, "title", scene.name)
     return Scenario(
@@ -153,7 +182,8 @@ def _planes(body: Body) -> list[tuple[np.ndarray, float]] | None:
     return found
 
 
-def _contacts(scene: Scene, symbols: dict[int, Symbols]) -> list[Contact]:
+def _meeting(scene: Scene) -> list[tuple[Body, Body, Any]]:
+    """Pairs of bodies that may touch, the second of which moves, with their laws."""
     table, numbers, _ = material_tables(scene)
     found = []
     for j, b in enumerate(scene.bodies):
@@ -166,8 +196,38 @@ def _contacts(scene: Scene, symbols: dict[int, Symbols]) -> list[Contact]:
                 or (min(a.number, b.number), max(a.number, b.number)) in scene.ignored
             ):
                 continue
-            law = table[numbers[first.number], numbers[second.number]]
-            found += _pair(first, second, symbols, law)
+            found.append((first, second, table[numbers[first.number], numbers[second.number]]))
+    return found
+
+
+def _contacts(scene: Scene, symbols: dict[int, Symbols]) -> list[Contact]:
+    return [contact for a, b, law in _meeting(scene) for contact in _pair(a, b, symbols, law)]
+
+
+def scene_pairs(scene: Scene) -> list[Pair | OnPlane]:
+    """Pairs of pieces of a scene in space that may touch; ValueError for shapes without corners, edges and faces."""
+    found: list[Pair | OnPlane] = []
+    for a, b, law in _meeting(scene):
+        bodies, names = (a.number, b.number), (a.name, b.name)
+        cores, planes = _cores(b), _planes(a) if a.kind == "static" else None
+        if planes is not None:
+            found += [OnPlane(bodies, names, core, n, level, law) for n, level in planes for core in cores]
+        else:
+            found += [Pair(bodies, names, first, second, law) for first in _cores(a) for second in cores]
+    return found
+
+
+def _cores(body: Body) -> list[Core]:
+    found = []
+    for piece in [] if body.shape is None else body.shape.pieces(body.dim):
+        core = Core.of(body, piece)
+        if core is None:
+            raise ValueError(
+                f"body {body.name!r} cannot be part of a mechanism for the event-driven judge: it knows balls, "
+                f"capsules, boxes and hulls, on one another and on static half-spaces, got a "
+                f"{type(body.shape).__name__}."
+            )
+        found.append(core)
     return found
 
 

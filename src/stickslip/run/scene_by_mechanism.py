@@ -9,7 +9,7 @@ from typing import Any
 from stickslip.events.event_driven import EventDriven
 from stickslip.mechanisms.steppers.adaptive import Adaptive
 from stickslip.request import Checks, Records, grouped
-from stickslip.run.scene_as_mechanism import as_mechanism, seen_as_scene
+from stickslip.run.scene_as_mechanism import as_mechanism, judged, seen_as_scene
 from stickslip.run.simulate import simulate
 from stickslip.scenes.scene import Scene
 from stickslip.trajectory import Trajectory
@@ -36,7 +36,7 @@ def simulate_by_mechanism(
         raise ValueError(
             f"a scene by {method.name!r} has no out= and no contacts=True; save() the run, and see run.events()."
         )
-    moving = as_mechanism(scene)
+    moving = judged(scene) if isinstance(method, EventDriven) else as_mechanism(scene)
     run = simulate(
         moving.system, moving.q0, moving.u0, dt=dt, t_end=t_end, stepper=method, law=law, t0=t0, progress=progress,
         records=kept, checks=checked,

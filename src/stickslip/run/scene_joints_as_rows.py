@@ -19,7 +19,7 @@ from stickslip.scenes.shapes import rotation_matrix, turn_from_z
 
 @dataclass
 class Rows:
-    """What joints and loads add to a mechanism: elements, constraints, and generalised forces by coordinate."""
+    """Parts that joints and loads add to a mechanism: elements, constraints, and generalised forces by coordinate."""
 
     contacts: list[Any]
     constraints: list[Constraint]
@@ -202,7 +202,7 @@ class _Place:
         return (self.b.velocity(self.arm_b) - self.a.velocity(arm)).dot(direction)
 
     def slack(self) -> Any:
-        """What is left of a rope [m]."""
+        """Length of a rope that is left [m]."""
         if self.joint.kind == "rope":
             return float(self.joint.length) - sp.sqrt(self.apart.dot(self.apart))
         left: Any = float(self.joint.length)

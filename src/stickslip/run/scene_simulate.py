@@ -25,6 +25,7 @@ from stickslip.mechanisms.steppers.stewart_trinkle import StewartTrinkle
 from stickslip.mechanisms.system import CONTACT
 from stickslip.request import Checks, Records, RunOptions, grouped, require_one_of
 from stickslip.run.compiling import announced
+from stickslip.run.controlled import with_control
 from stickslip.run.driver import Run, drive
 from stickslip.run.options import chosen_stepper, number_of_steps
 from stickslip.run.scene_by_mechanism import simulate_by_mechanism
@@ -50,13 +51,15 @@ def simulate_scene(
     scene: Scene, dt: Any, t_end: Any, progress: bool | Callable[[int], None] | None, **options: Any
 ) -> Trajectory:
     """Run a scene; `options` are those of `prepare_run`, described at `Scene.simulate`."""
-    method = chosen_stepper(options.get("stepper", "moreau-midpoint"))
+    method, control = chosen_stepper(options.get("stepper", "moreau-midpoint")), options.pop("control", None)
     if isinstance(method, Adaptive | EventDriven):
         options.pop("stepper", None)
+        if control is not None:
+            raise ValueError(f"control must be left out with stepper {method.name!r}, which chooses its steps.")
         return simulate_by_mechanism(scene, dt, t_end, method, progress, **options)
     with announced(scene.name, bar_wanted(progress)):
         run = prepare_run(scene, dt, t_end, **options)
-    return drive(run, progress)
+    return drive(with_control(run, control), progress)
 
 
 def prepare_run(
@@ -308,7 +311,7 @@ class SceneLabels:
 
 
 def _forced(scene: Scene) -> int:
-    """What does work beside contacts, gravity and springs: see `Certificate.forced`.
+    """Sources of work beside contacts, gravity and springs: see `Certificate.forced`.
 
     The work of a torque that is given is booked with the forces, or with the motors where its joint has more rows.
     """

@@ -69,12 +69,16 @@ def of_static(body: Body) -> Symbols:
     return Symbols((), (), vector(body.position), R, none, none, sp.Float(body.angle))
 
 
+def rate_names(body: Body) -> tuple[list[str], list[str]]:
+    """Names of the coordinates of a body that moves, and of their rates."""
+    label = body.name if body.name.isidentifier() else f"body{body.number}"
+    names = [f"{label}_{name}" for name in COORDINATES[body.dim]]
+    return names, [f"{name}_rate" for name in names]
+
+
 def of_moving(body: Body) -> Symbols:
     """A body that moves freely."""
-    names = COORDINATES[body.dim]
-    label = body.name if body.name.isidentifier() else f"body{body.number}"
-    q = tuple(sp.Symbol(f"{label}_{name}", real=True) for name in names)
-    u = tuple(sp.Symbol(f"{label}_{name}_rate", real=True) for name in names)
+    q, u = (tuple(sp.Symbol(name, real=True) for name in names) for names in rate_names(body))
     if body.dim == 2:
         c, s = sp.cos(q[2]), sp.sin(q[2])
         R = sp.Matrix([[c, -s, 0], [s, c, 0], [0, 0, 1]])

@@ -14,6 +14,7 @@ import numpy as np
 from stickslip._version import __version__
 from stickslip.checks import Array, real_number, refuse_unknown_options
 from stickslip.contact.planar import PlanarSolver, solver_from
+from stickslip.control import ControlLaw
 from stickslip.engine import Memory
 from stickslip.events.event_driven import EventDriven, EventEngine
 from stickslip.jit.cpu import COMPILER
@@ -30,6 +31,7 @@ from stickslip.mechanisms.steppers.stepper import Stepper
 from stickslip.mechanisms.system import System, require_system
 from stickslip.mechanisms.tangents import require_for_tangents
 from stickslip.request import Checks, Records, RunOptions, grouped, require_one_of
+from stickslip.run.controlled import with_control
 from stickslip.run.driver import Run, drive
 from stickslip.run.gain import report_gain
 from stickslip.run.options import Integrator, chosen_stepper, number_of_steps
@@ -52,6 +54,7 @@ def simulate(
     params: Mapping[Any, float] | None = None,
     t0: float = 0.0,
     engine: str = "auto",
+    control: ControlLaw | None = None,
     progress: bool | Callable[[int], None] | None = None,
     records: Records | None = None,
     checks: Checks | None = None,
@@ -75,7 +78,8 @@ def simulate(
     params : parameter values that differ from the system's own, by name.
     engine : "compiled", "reference" (plain NumPy), or "auto": compiled where stepper and solver have a kernel; where
         they have none, the run warns that it is on the reference engine.
-    progress : show a progress bar on stderr (None: when the run takes more than two seconds and stderr is a terminal);
+    control : a `ControlLaw`, which sets parameters at a rate of its own.
+    progress : show a progress bar on stderr (None: on a terminal or in a notebook, after two seconds);
         or a function of the number of steps done, called some times a second, which may raise KeyboardInterrupt to end
         the run as Ctrl-C does.
     records, checks : `Records` and `Checks`, where their fields are described; the fields are keywords of this call as
@@ -88,7 +92,7 @@ def simulate(
     kept, checked = grouped(records, checks, options, simulate)
     require_system(system)
     run = prepare(system, q0, u0, dt, t_end, stepper, solver, law, params, t0, engine, kept, checked)
-    trajectory = drive(run, progress)
+    trajectory = drive(with_control(run, control), progress)
     if checked.on_energy_gain != "ignore":
         report_gain(run, trajectory, checked.on_energy_gain)
     return trajectory
@@ -130,7 +134,7 @@ def prepare(
     require_for_tangents(system, by, impact_law)
     memory = Memory.start(q, u, p, start, system.n_contacts, float(dt))
     memory.carried[:, 2] = sticking_at_start(system, q, u, start, p, tolerance)
-    special = _checked_law(impact_law, system, p)
+    special, values = _checked_law(impact_law, system, p), p.copy()  # a control law changes p
     chosen = _engine(system, method, by, engine, go_on, special, start + steps * float(dt), steps)
 
     def identity() -> dict[str, Any]:
@@ -138,7 +142,7 @@ def prepare(
             **({"t_end": start + steps * memory.dt} if chosen.chooses_steps else {}),  # some steps are shares of it
             "system": system.name,
             "equations": hashlib.sha256(system.source().encode()).hexdigest(),
-            "parameters": p.tolist(),
+            "parameters": values.tolist(),
             "q0": q.tolist(),
             "u0": u.tolist(),
             "t0": start,
@@ -150,7 +154,7 @@ def prepare(
         }
 
     def notes() -> dict[str, str]:
-        return _notes(system, p, method, by, impact_law)
+        return _notes(system, values, method, by, impact_law)
 
     return Run(
         system, chosen, memory, method, by.name, float(by.tol), steps, records, q, u, first_impacts, identity, notes,
@@ -177,7 +181,7 @@ def prepare_steps(
 
 
 def _notes(system: System, p: Array, stepper: Integrator, solver: PlanarSolver, law: ImpactLaw) -> dict[str, str]:
-    """What was chosen besides the names of stepper and solver: for the trajectory's attributes and its file."""
+    """Options besides the names of stepper and solver: for the trajectory's attributes and its file."""
     _, eps_N, eps_T, _ = system.laws(p)
     eps_N, eps_T = law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
     laws = [f"{name}: {each}" for name, each in zip(system.contact_names, system.friction_laws, strict=True) if each]

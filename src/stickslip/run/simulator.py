@@ -17,16 +17,20 @@ import numpy as np
 
 from stickslip import codes
 from stickslip.checks import Array, real_number, unknown_name, whole_number
+from stickslip.control import ControlLaw, steps_between
 from stickslip.debug import bar_wanted
 from stickslip.engine import Block, Measured
 from stickslip.interrupts import uninterrupted
 from stickslip.jit.making import Clock, running
 from stickslip.request import Checks, Records
 from stickslip.run.compiling import announced
+from stickslip.run.controlled import StepError as StepError
+from stickslip.run.controlled import march_with_law
 from stickslip.run.driver import Run, march_in_pieces
 from stickslip.run.progress import progress_bar
 from stickslip.run.records import Store
 from stickslip.scenario import as_scenario
+from stickslip.scenes.given import gravity_of
 from stickslip.scenes.handles import BodyHandle, JointHandle
 from stickslip.scenes.rays import Hit
 from stickslip.trajectory import STATE_NAMES, Certificate, ContactTable, Trajectory
@@ -39,8 +43,8 @@ NEVER = 2**62
 """Steps between two records of a simulator that is to keep none."""
 
 
-class StepError(RuntimeError):
-    """A step could not be done.  The simulator stands at the end of the step before."""
+def _nothing(done: int) -> None:
+    """Progress that nobody looks at."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +63,7 @@ class Snapshot:
     p: Array
     arrays: dict[str, np.ndarray]
     retuned: bool = False
+    memory: Array = field(default_factory=lambda: np.zeros(0), repr=False)
     recording: dict[str, Any] | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -109,6 +114,8 @@ class Simulator:
             "checks": checks or Checks(on_energy_gain="ignore"),
         }
         self._t0 = real_number(t0, "t0")
+        self._law: ControlLaw | None = None
+        self._memory = np.zeros(0)
         own = self._scenario.parameters
         if params and not own:
             raise ValueError("params are for mechanisms; a scene has none.")
@@ -135,7 +142,7 @@ class Simulator:
 
     @property
     def scenario(self) -> Any:
-        """What moves: the `Scenario`, or the scene with its title."""
+        """The moving thing: the `Scenario`, or the scene with its title."""
         return self._scenario
 
     @property
@@ -190,6 +197,23 @@ class Simulator:
         ]
         return float(kinetic), float(potential)
 
+    @property
+    def gravity(self) -> Array:
+        """Acceleration of gravity in a scene [m/s^2], a copy; what is set holds from the next step on."""
+        dim = self.scene.dim
+        return np.array(self._run.engine.acceleration[:dim])
+
+    @gravity.setter
+    def gravity(self, value: Any) -> None:
+        run = self._run
+        given = gravity_of(value, self.scene.dim)
+        self._single.flush()
+        with uninterrupted():  # the energies of records before are those of the gravity before
+            before = run.energies_of_start_and_now()
+            run.engine.acceleration[:] = given
+            run.retuned = run.retuned or run.energies_of_start_and_now() != before
+            run.engine.begin(run.state, run.state.q.copy(), run.state.u.copy(), 1)
+
     def set_state(self, *, t: float | None = None, q: Any = None, u: Any = None) -> None:
         """Stand at another state; what is not given stays as it is, and so do parameters, motors and forces.
 
@@ -214,13 +238,13 @@ class Simulator:
             if self._single.step() != codes.DONE:
                 self._march(1)
 
-    def _march(self, n: int) -> None:
+    def _march(self, n: int, advance: Callable[[int], None] = _nothing) -> None:
         """March through the driver, in pieces."""
         run = self._run
         self._single.flush()
         run.steps = run.state.step + n
         with uninterrupted(), running(Clock()) as clock:
-            reason = march_in_pieces(run, self._store, _nothing, clock)
+            reason = march_in_pieces(run, self._store, advance, clock)
             self._single.begin()
         if reason is not None:
             raise StepError(reason)
@@ -228,38 +252,50 @@ class Simulator:
     def run(
         self,
         t_end: float,
-        control: Callable[[Simulator], object] | None = None,
+        control: Callable[[Simulator], object] | ControlLaw | None = None,
         rate: float | None = None,
         progress: bool | Callable[[int], None] | None = None,
     ) -> None:
         """March to t_end [s], with a control law that is called now and `rate` times a second.
 
-        control : function of this simulator; it reads states and contacts, and sets parameters, motors and forces.
-        rate : [1/s], once per step where it is not given; 1 / rate must be a whole number of steps.
+        control : function of this simulator, which reads states and contacts, and sets parameters, motors and forces;
+            or a `ControlLaw`, which is compiled where it is in the kernel language.
+        rate : [1/s], that of the `ControlLaw` or once per step where it is not given; 1 / rate must be a whole number
+            of steps.
         progress : as in `simulate`.
         """
         left = round((real_number(t_end, "t_end") - self.t) / self.dt)
         if left < 1:
             raise ValueError(f"t_end must be at least one step after t = {self.t:g} s, got {t_end:g}.")
-        apart = 1 if rate is None else round(1.0 / (real_number(rate, "rate") * self.dt)) if rate > 0.0 else 0
-        if control is None:
-            apart = left
-        elif not callable(control):
-            raise ValueError(f"control must be a function of the simulator, got {control!r}.")
-        elif apart < 1 or (rate is not None and abs(apart * self.dt * rate - 1.0) > 1e-6):
-            raise ValueError(
-                f"rate must leave a whole number of steps of {self.dt:g} s between two calls, got {rate!r}."
-            )
-        first, last = self.steps, self.steps + left
         with progress_bar(progress, self._run.system.name, left, 0) as advance:
-            while self.steps < last:
-                if control is not None:
-                    control(self)
+            if isinstance(control, ControlLaw):
+                march_with_law(self, control, left, rate, advance)
+            else:
+                self._run_with(control, left, left if control is None else steps_between(rate, self.dt), advance)
+
+    def _run_with(self, control: Any, left: int, apart: int, advance: Callable[[int], None]) -> None:
+        """Do some steps, and call a function of this simulator before every `apart`-th one."""
+        if not (control is None or callable(control)):
+            raise ValueError(f"control must be a function of the simulator or a ControlLaw, got {control!r}.")
+        first, last = self.steps, self.steps + left
+        while self.steps < last:
+            if control is not None:
+                control(self)
+            if self.steps < last:  # the function may have done steps itself
                 self.step(min(apart, last - self.steps))
-                advance(self.steps - first)
+            advance(self.steps - first)
+
+    @property
+    def control_memory(self) -> Array:
+        """What the last `ControlLaw` keeps from call to call, a copy."""
+        return self._memory.copy()
 
     def reset(self) -> None:
-        """Go back to the start that the simulator was made with; parameters stay, motors are the scene's again."""
+        """Go back to the start that the simulator was made with; parameters stay, motors are the scene's again.
+
+        A control law begins with its first memory.
+        """
+        self._law, self._memory = None, np.zeros(0)
         self._start(self._t0, None, None)
 
     # -- what is there to be read --------------------------------------------------------------------------------------
@@ -272,7 +308,7 @@ class Simulator:
         return ContactTable(columns)
 
     def ray(self, origin: Any, direction: Any, length: float | None = None, ignore: Any = ()) -> Hit | None:
-        """What a ray from `origin` along `direction` meets first in a scene: body, point, normal, distance; or None.
+        """First hit of a ray from `origin` along `direction` in a scene: body, point, normal, distance; or None.
 
         length : how far it goes [m]; None: without end.
         ignore : bodies that it passes through, by name, number or the `Body` itself; those that hold the origin do not
@@ -282,7 +318,7 @@ class Simulator:
         return found
 
     def trajectory(self) -> Trajectory:
-        """What was recorded since the start, or since the last `set_state`, with its certificate."""
+        """Records since the start, or since the last `set_state`, with its certificate."""
         self._single.flush()
         store = copy.copy(self._store)
         store.parts, store.events = list(store.parts), list(store.events)
@@ -317,7 +353,8 @@ class Simulator:
         self._store.compact()
         recording = {"of": self._store, **self._store.kept()}
         p = np.array(run.state.p, float)
-        return Snapshot(run.state.t, self._identity(), run.state.t0, p, self._arrays(), run.retuned, recording)
+        memory = self._memory.copy()
+        return Snapshot(run.state.t, self._identity(), run.state.t0, p, self._arrays(), run.retuned, memory, recording)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to a snapshot of this simulator, or of another one of the same system: the steps after it are equal.
@@ -348,6 +385,7 @@ class Simulator:
         run, kept = self._run, snapshot.recording
         self.params.take(snapshot.p)
         run.state.t0, run.retuned = snapshot.t0, snapshot.retuned
+        self._memory = snapshot.memory.copy()
         self._take(snapshot.arrays)
         if kept is not None and kept["of"] is self._store:
             self._store.return_to({name: value for name, value in kept.items() if name != "of"})
@@ -386,7 +424,7 @@ class Simulator:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         values, saved = state.pop("params"), state.pop("saved")
-        vars(self).update(state)
+        vars(self).update(state, _law=None, _memory=np.zeros(0))
         self.params = Params(self, values)
         self._start(self._t0, None, None)
         self.restore(saved)
@@ -530,7 +568,3 @@ class _Single:
         reason = run.engine.excess(run.state, self.store.latest(), self.store.deepest_so_far())
         if reason is not None:
             raise StepError(reason)
-
-
-def _nothing(done: int) -> None:
-    """Progress that nobody looks at."""

@@ -17,7 +17,8 @@ import numpy as np
 
 from stickslip.jit import kernel
 from stickslip.scenes.islands.problem import approach, restitution_of, side_product
-from stickslip.scenes.layout import MOVING, Active, Bodies, Contacts, Geoms, Materials, Options
+from stickslip.scenes.layout import MOVING, Active, Bodies, Contacts, Options
+from stickslip.scenes.parts import Matter
 from stickslip.scenes.rotation import times
 from stickslip.scenes.routh import spatial_impact
 from stickslip.scenes.struck import is_hard
@@ -82,11 +83,9 @@ def impulse_of(G: np.ndarray, u: np.ndarray, mu: float, e: float, e_T: float, la
 
 
 @kernel
-def strike_one(
-    bodies: Bodies, contacts: Contacts, active: Active, m: int, geoms: Geoms, materials: Materials, curves: np.ndarray,
-    options: Options, vel: np.ndarray,
-) -> bool:  # fmt: skip
+def strike_one(matter: Matter, contacts: Contacts, active: Active, m: int, vel: np.ndarray) -> bool:
     """One impact of active contact m: velocities before, free and at the end change; False where it has no end."""
+    bodies, geoms, materials, curves, options = matter
     G, u, Lambda, c = np.empty(9), np.empty(3), np.zeros(3), active.contact[m]
     a, b, f = contacts.a[c], contacts.b[c], active.frame[m]
     u[0], u[1], u[2] = approach(active, m, bodies, vel, a, b)
@@ -117,15 +116,12 @@ def strike_one(
 
 
 @kernel(apart=True)
-def impacts_in_sequence(
-    bodies: Bodies, contacts: Contacts, active: Active, n: int, geoms: Geoms, materials: Materials, curves: np.ndarray,
-    options: Options, vel: np.ndarray,
-) -> int:  # fmt: skip
+def impacts_in_sequence(matter: Matter, contacts: Contacts, active: Active, n: int, vel: np.ndarray) -> int:
     """Do the impacts of a step; `vel`: velocities before, which change, as free and end velocities do.
 
     Returns how many impacts were left to the contact problem because they had no end.
     """
-    hard = False
+    bodies, options, hard = matter.bodies, matter.options, False
     for m in range(n):
         hard = hard or (active.impact[m] and is_hard(bodies, contacts, active, m, options.dt))
     if not hard:
@@ -143,7 +139,7 @@ def impacts_in_sequence(
         first = max(first, -u)
         if -u <= REST * first:
             break
-        if not strike_one(bodies, contacts, active, m, geoms, materials, curves, options, vel):
+        if not strike_one(matter, contacts, active, m, vel):
             left += 1
             break
     add_forces(bodies, change, -0.5, vel)

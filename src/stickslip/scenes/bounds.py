@@ -32,7 +32,7 @@ RESOLVED = 0.5  # of the time scales of a spring and of a damper: the longest st
 
 @dataclass
 class SceneBounds:
-    """What the motion of a scene can reach from its start at t0 with the potential energy `potential` [J]."""
+    """Energies that the motion of a scene can reach from its start at t0 with the potential energy `potential` [J]."""
 
     engine: SceneEngine
     t0: float
@@ -92,7 +92,7 @@ class SceneBounds:
         return bool(np.all(swing <= RESOLVED) and np.all(decay <= RESOLVED))
 
     def excess(self, t: float, energy: np.ndarray, work: float, depth: float) -> str | None:
-        """What is too much at states with energies (n, 2) [J] up to t [s], after so much work; None: nothing."""
+        """Excess at states with energies (n, 2) [J] up to t [s], after so much work; None: nothing."""
         if self.too_fast(self.engine.bodies.vel):
             return self.fastest(self.engine.bodies.vel)
         if not np.all(np.isfinite(energy)) or not math.isfinite(work):

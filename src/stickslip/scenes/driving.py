@@ -1,4 +1,4 @@
-"""What drives a scene from outside: bodies that follow a function of time, and forces that are functions.
+"""Drives of a scene from outside: bodies that follow a function of time, and forces that are functions.
 
 They are evaluated in Python, before the kernel does the steps that need them.
 """

@@ -15,9 +15,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from stickslip import codes
+from stickslip.control import steps_until_due
 from stickslip.cost import require_memory
 from stickslip.engine import Block, Engine, Measured, Seen, State, beyond_bounds
-from stickslip.scenes import driving, handles, layout, rays, reasons, restitution, step, touching
+from stickslip.scenes import driving, handles, layout, rays, reasons, restitution, steering, step, touching
 from stickslip.scenes import tables as tables
 from stickslip.scenes.bodies import Material
 from stickslip.scenes.bounds import SceneBounds
@@ -123,6 +124,7 @@ class SceneEngine(Engine):
             np.zeros(0) if law else None,
             np.zeros(0) if any(material.resists for material in materials_of(scene)) else None,
         )
+        self.acceleration = self.options.gravity
         n = len(self.bodies)
         keys = sorted(min(i, j) * n + max(i, j) for i, j in scene.ignored)
         self.ignore = np.array(keys, np.int64)
@@ -211,6 +213,10 @@ class SceneEngine(Engine):
                 left = min(left, STEPS_BETWEEN_LOOKS)
                 if time.perf_counter() > self.deadline:
                     return step.DONE
+            if self.controller is not None and self.controller.plain:
+                if (code := self.call_law(state)) != step.DONE:
+                    return code
+                left = min(left, steps_until_due.py_func(self.controller.clock, state.step))
             driving.apply_functions(self, state)
             code = self._helped(state, block, self._call(state, left, block, False))
             if self.log is not None and code == step.DONE and state.step % block.every == 0 < state.step:
@@ -266,6 +272,14 @@ class SceneEngine(Engine):
     def succeed(self, before: Any, drives: bool) -> None:
         handles.succeed(before, self, drives)
 
+    def control(self, law: Any, memory: np.ndarray, first: int, apart: int) -> None:
+        if self.controller is not None:
+            self.controller.end()
+        self.controller = law and steering.SceneController(self, law, memory, first, apart)
+
+    def call_law(self, state: SceneState) -> int:
+        return steering.call_between(self, state)
+
     def _let_appear(self, state: SceneState) -> bool:
         """Make room for the bodies that appear in the next step; False where they overlap others and must not."""
         if state.step in self.appearing:
@@ -304,14 +318,19 @@ class SceneEngine(Engine):
 
     def _call(self, state: SceneState, n: int, block: Block, resume: bool) -> int:
         self.book.counts[0] = 0
-        code, _, written = step.march(*self._arguments(state, n, block, resume))
+        given = self._arguments(state, n, block, resume)
+        if self.controller is None or self.controller.plain:
+            code, _, written = step.march(*given)
+        else:
+            world, search, first, second, *rest = given
+            code, _, written = steering.controlled(world, search, (first, second), *rest, self.controller.steer)
         block.records += written
         if self.book.counts[0]:
             self._keep_events(block, block.n_events)
         return step.DONE if code == step.EVENTS_FULL else code
 
     def _arguments(self, state: SceneState, n: int, block: Block, resume: bool) -> tuple[Any, ...]:
-        """What the kernel takes for n steps; it writes records behind those that the block has."""
+        """Arguments of the kernel for n steps; it writes records behind those that the block has."""
         assert block.measured is not None
         measured = block.measured
         records = (block.q, block.u, block.impulse, block.state, measured.gap, measured.energy)
@@ -427,7 +446,7 @@ class SceneEngine(Engine):
             "row_begins": self.row_begins, "residuals": self.residuals, "effort": self.effort, "rows": self.rows,
             "joints": self.joints, "wrench": self.wrench, "pushes": self.pushes, "counts": self.counts,
             "parent": self.parent, "label": self.label, "head": self.head, "book": self.book[:5],
-            "by_hand": self.by_hand, "fused": self.fused_table,
+            "by_hand": self.by_hand, "fused": self.fused_table, "gravity": self.options.gravity,
         }  # fmt: skip
         for name, table in tables.items():
             yield from arrays_in(name, table)

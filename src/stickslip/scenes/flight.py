@@ -90,7 +90,7 @@ def free_body(bodies: Bodies, options: Options, i: int, wrench: np.ndarray) -> f
     else:
         J, K, phi = np.empty(9), np.empty(9), np.empty(3)
         world_matrix(bodies.mid[i], bodies.inertia[i], J)
-        missing = free_rotation(J, v[3:], wrench[3:], dt, options.theta, free[3:], bodies.inv_inertia[i], phi, K)
+        missing = free_rotation(J, v[3:], wrench[3:], (dt, options.theta), free[3:], bodies.inv_inertia[i], phi, K)
     bodies.travel[i] = farthest(v, free, bodies.radius[i], dt)
     return missing
 

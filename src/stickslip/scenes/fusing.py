@@ -334,7 +334,7 @@ def _arms(engine: SceneEngine, composite: Composite) -> dict[int, np.ndarray]:
 
 
 def _gain(engine: SceneEngine, composite: Composite, i: int, arm: np.ndarray) -> np.ndarray:
-    """What member i gains in momentum, and in angular momentum about the composite's centre, in the last step.
+    """Gain of member i in momentum, and in angular momentum about the composite's centre, in the last step.
 
     As the rule of rotations has it: momenta of both ends of the step, with the body turned there from the midpoint.
     """

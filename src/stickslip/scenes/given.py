@@ -1,4 +1,4 @@
-"""What a user gives for a body, made definite: its material, its inertia, the times at which it comes and goes."""
+"""Data that a user gives for a body, made definite: its material, its inertia, the times at which it comes and goes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _require_resistance(mu: Any, e_T: Any, patch: Any, rolling: Any, dim: int, w
 
 
 def _friction_of(friction: Any, dim: int, whose: str) -> Any:
-    """What a friction law stands for: numbers where they say it all, else the law, whose parameters are numbers."""
+    """Meaning of a friction law: numbers where they say it all, else the law, whose parameters are numbers."""
     if not isinstance(friction, FrictionLaw):
         return friction
     if isinstance(friction, Elliptic):
@@ -137,3 +137,13 @@ def time_of(value: Any, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
         raise ValueError(f"{name} must be a time [s], got {value!r}.")
     return float(value)
+
+
+def gravity_of(value: Any, dim: int) -> np.ndarray:
+    """Acceleration of gravity (3,) [m/s^2]: a number points downwards, -y in the plane and -z in space."""
+    found = np.zeros(3)
+    if np.ndim(value) == 0:
+        found[dim - 1] = -number(value, "gravity")
+    else:
+        found[:dim] = vector(value, "gravity", dim)
+    return found

@@ -20,12 +20,11 @@ from stickslip.scenes.islands.row_kinds import (
     STIFFNESS,
     TARGET,
     TORQUE,
-    counted,
-    relative_turn,
 )
 from stickslip.scenes.joints import WITH_AXIS, Joint, Motor, motor_of
 from stickslip.scenes.layout import ROWS_PER_JOINT
 from stickslip.scenes.rotation import compose, rotate
+from stickslip.scenes.steering import axis_coordinate, axis_speed
 from stickslip.trajectory import FORCES, MOTORS
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ DRIVES = [SPEED, EFFORT, TARGET, STIFFNESS, DAMPING, TORQUE]
 
 
 class _Handle:
-    """What belongs to a simulator, whichever engine it has: `set_state` and `reset` begin with a new one."""
+    """Belongings of a simulator, whichever engine it has: `set_state` and `reset` begin with a new one."""
 
     __slots__ = ("_held",)
 
@@ -60,6 +59,7 @@ def succeed(before: SceneEngine, after: SceneEngine, drives: bool) -> None:
         for i in np.flatnonzero(before.pushes.any(axis=1)).tolist():
             after.push(i, slice(0, 6), before.pushes[i])
         after.note_drive(int(before.by_hand[0]))
+        after.acceleration[:] = before.acceleration
     before.successor = after
 
 
@@ -171,23 +171,17 @@ class JointHandle(_Handle):
         """Angle [rad], turns counted, or travel [m], from the start."""
         self._require_axis("coordinate")
         A, B = self._frames()
-        if self._joint.kind == "prismatic":
-            return _along(_axis(A), B[0] - A[0], B[1] - A[1], B[2] - A[2])
-        w, _, _, z = relative_turn.py_func(A, B)
-        return float(counted.py_func(2.0 * math.atan2(z, w), float(self._links()["turns"][self._k])))
+        turns = float(self._links()["turns"][self._k])
+        return float(axis_coordinate.py_func(self._joint.kind == "prismatic", A, B, turns))
 
     @property
     def speed(self) -> float:
         """Angular velocity [rad/s] or velocity [m/s] of b against a along the axis."""
         self._require_axis("speed")
         A, B = self._frames()
-        vel, (a, b) = self._engine.bodies.vel, self._sides()
-        u, v = vel[a].tolist(), vel[b].tolist()
-        if self._joint.kind != "prismatic":
-            return _along(_axis(A), v[3] - u[3], v[4] - u[4], v[5] - u[5])
-        pose = self._engine.bodies.pose
-        u, v = _moving(pose[a].tolist(), u, B), _moving(pose[b].tolist(), v, B)
-        return _along(_axis(A), v[0] - u[0], v[1] - u[1], v[2] - u[2])
+        bodies = self._engine.bodies
+        a, b = ((bodies.pose[i].tolist(), bodies.vel[i].tolist()) for i in self._sides())
+        return float(axis_speed.py_func(self._joint.kind == "prismatic", A, B, a, b))
 
     @property
     def motor(self) -> Motor:
@@ -309,18 +303,6 @@ def _axis(frame: list[float]) -> tuple[float, float, float]:
     """The z axis of a joint's frame in world axes."""
     x, y, z = rotate.py_func(frame, 0.0, 0.0, 1.0)
     return x, y, z
-
-
-def _along(axis: tuple[float, float, float], x: float, y: float, z: float) -> float:
-    return axis[0] * x + axis[1] * y + axis[2] * z
-
-
-def _moving(pose: list[float], vel: list[float], place: list[float]) -> list[float]:
-    """Velocity of the point of a body that is at a place."""
-    x, y, z = place[0] - pose[0], place[1] - pose[1], place[2] - pose[2]
-    return [
-        vel[0] + (vel[4] * z - vel[5] * y), vel[1] + (vel[5] * x - vel[3] * z), vel[2] + (vel[3] * y - vel[4] * x),
-    ]  # fmt: skip
 
 
 def hanging(scene: Scene, k: int) -> list[int]:

@@ -25,9 +25,9 @@ from stickslip.scenes.rotation import rotation_with, rotations_at_midpoint, worl
 
 Array = np.ndarray
 ZERO, GAP, NEWTON, LAW = range(4)
-"""What a contact asks for along its normal: no approach, the gap to be closed, Newton's law, the law of its scheme."""
+"""Demands of a contact along its normal: no approach, the gap to be closed, Newton's law, the law of its scheme."""
 PLAIN, AS_ONE, CURVED = range(3)
-"""What turning adds to the gap: nothing, that of bodies that turn as one, that of a curved form."""
+"""Ways in which turning adds to the gap: nothing, that of bodies that turn as one, that of a curved form."""
 
 
 NEAR = 0.3  # of the distance to the next point: a contact point that has moved by less is the one that it was
@@ -197,7 +197,7 @@ def mobilities(bodies: Any) -> Array:
 
 
 def belts(engine: SceneEngine, ends: tuple[Array, Array], normal: Array) -> Array:
-    """What belts on static bodies give to velocities along normals, where they do not count, (m,)."""
+    """Share of belts on static bodies in velocities along normals, where they do not count, (m,)."""
     bodies, total = engine.bodies, np.zeros(len(normal))
     for sign, side in ((-1.0, ends[0]), (1.0, ends[1])):
         still = bodies.kind[side] == layout.STATIC
@@ -233,7 +233,7 @@ def spacing(keys: Array, local: Array) -> Array:
 
 
 class Asked(NamedTuple):
-    """What the contacts of a step ask for."""
+    """Demands of the contacts of a step."""
 
     bias: Array  # (m, 3)
     mu: Array  # (m,)
@@ -295,7 +295,7 @@ def turning_parts(
     engine: SceneEngine, points: Any, held: Held, places: tuple[Array, Array, Array], vel: tuple[Array, Array],
     u0: Array,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
-    """What turning adds: to gap rates (m,), approaches with it (m,), and slips (m, 2).
+    """Additions by turning: to gap rates (m,), approaches with it (m,), and slips (m, 2).
 
     vel: velocities before, and those that slips are linearised about.
     """

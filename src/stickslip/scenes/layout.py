@@ -16,12 +16,13 @@ import numpy as np
 STATIC, DRIVEN, MOVING = 0, 1, 2
 CARRIED = -1
 """A body that is part of a composite, which moves in its place (`fusing`)."""
+WHOLE, CORNERS, BETWEEN, ENDS = 0.0, 1.0, 2.0, 3.0
+"""A geometry of its own, and parts of a rounded box.
+
+CORNERS: the capsule that meets half-spaces for all of them.  ENDS: capsules whose ends are balls at its corners.
+BETWEEN: capsules whose ends others have, and boxes whose edges and corners capsules have.
+"""
 SPHERE, CAPSULE, HULL, POLYGON, PLANE, FIELD, SMOOTH, SURFACE = range(8)
-WHOLE, CORNERS, BETWEEN = (
-    0.0,
-    1.0,
-    2.0,
-)  # a geometry of its own; parts of a rounded box: the one with its corners, others
 """Kinds of geometry; PLANE: half-space or half-plane, FIELD: height field, SMOOTH: curved form, SURFACE: triangles.
 
 Pairs are ordered by kind.
@@ -302,7 +303,7 @@ class Shapes(NamedTuple):
 
 
 class Book(NamedTuple):
-    """What a run writes down: numbers of the certificate, sums and states per moving or driven body, impacts."""
+    """Book of a run: numbers of the certificate, sums and states per moving or driven body, impacts."""
 
     numbers: np.ndarray
     impulse: np.ndarray  # (c, 2) normal and tangential, since the last record

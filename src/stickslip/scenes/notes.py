@@ -1,4 +1,4 @@
-"""What a step writes down: impulses, states, gaps and impacts of bodies, their energies, and rows of the records."""
+"""Notes of a step: impulses, states, gaps and impacts of bodies, their energies, and rows of the records."""
 
 from __future__ import annotations
 
@@ -112,22 +112,23 @@ def note_blows(contacts: Contacts, geoms: Geoms, points: int, dim: int, diary: D
 @kernel
 def note_contact(
     bodies: Bodies, geoms: Geoms, contacts: Contacts, active: Active, i: int, options: Options, diary: Diary,
-    noise: tuple[float, float], t_end: float,
+    moment: tuple[float, float, float],
 ) -> float:  # fmt: skip
     """Write down active contact i, which carries an impulse; returns the work it does.
 
-    noise: what gravity changes in a step, and the approach up to which there is no impact [m/s].
+    moment: what gravity changes in a step, the approach up to which there is no impact [m/s], the step's end [s].
     """
     dim, book, r, c = options.dim, diary.book, active.r[i], active.contact[i]
+    fall, noise, t_end = moment
     a, b, before = contacts.a[c], contacts.b[c], active.before[i]
     u0, u1, u2 = approach(active, i, bodies, bodies.end, a, b)
     t2 = r[2] if dim == 3 else 0.0
-    speed = noise[0] + abs(before[0]) + abs(before[1]) + abs(before[2])
+    speed = fall + abs(before[0]) + abs(before[1]) + abs(before[2])
     p = contacts.impulse[c]
     p[0], p[1], p[2] = world_impulse(active, i, dim)
     tangential = math.sqrt(max(0.0, p[0] ** 2 + p[1] ** 2 + p[2] ** 2 - r[0] ** 2))
     state = CLOSED
-    struck = not book.loaded[c] and -before[0] > noise[1]
+    struck = not book.loaded[c] and -before[0] > noise
     second_half = options.scheme == PAOLI and active.gap[i] < -options.slop
     if active.impact[i] and (struck or second_half) and not was_hit(contacts, c):
         state = IMPACT
@@ -187,7 +188,7 @@ def note_contacts(
         work += note_blows(contacts, geoms, counts[POINTS], options.dim, diary, t_end)
     for i in range(counts[ACTIVE]):
         if active.r[i, 0] > 0.0:
-            work += note_contact(bodies, geoms, contacts, active, i, options, diary, (fall, noise), t_end)
+            work += note_contact(bodies, geoms, contacts, active, i, options, diary, (fall, noise, t_end))
     numbers[CREEP] += options.dt * numbers[CREEP_SPEED]
     return work
 

@@ -1,4 +1,4 @@
-"""What the kernels of a scene hand to one another: arrays that belong together, with names."""
+"""Structs that the kernels of a scene hand to one another: arrays that belong together, with names."""
 
 from __future__ import annotations
 
@@ -40,6 +40,24 @@ class Fused(NamedTuple):
     number: np.ndarray  # (g,) the composites
 
 
+class Solids(NamedTuple):
+    """What has a form: bodies, their geometries, and the tables of the shapes."""
+
+    bodies: Bodies
+    geoms: Geoms
+    shapes: Shapes
+
+
+class Matter(NamedTuple):
+    """What decides how bodies meet: materials of their geometries, curves of restitution, options of the run."""
+
+    bodies: Bodies
+    geoms: Geoms
+    materials: Materials
+    curves: np.ndarray
+    options: Options
+
+
 class Search(NamedTuple):
     """Room and settings of the search for contact points."""
 
@@ -53,6 +71,26 @@ class Touching(NamedTuple):
 
     contacts: Contacts
     pairs: Pairs
+
+
+class Patch(NamedTuple):
+    """Points of one pair of geometries in a step: contacts[first:first + points].
+
+    holder, other : poses of the body that the points are told about, and of the other one.
+    """
+
+    contacts: Contacts
+    first: int
+    points: int
+    holder: np.ndarray
+    other: np.ndarray
+
+
+class Counted(NamedTuple):
+    """Active contacts of a step, and the counters that tell their number and those of candidates and pairs."""
+
+    active: Active
+    counts: np.ndarray
 
 
 class Problems(NamedTuple):
@@ -72,7 +110,7 @@ class Problems(NamedTuple):
 
 
 class Diary(NamedTuple):
-    """What is written down, and for which bodies."""
+    """Notes of a step, and the bodies that have them."""
 
     channel: np.ndarray  # (bodies,) number among the bodies that are recorded; -1: it is not
     channels: np.ndarray  # (c,) bodies that are recorded

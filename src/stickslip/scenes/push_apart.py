@@ -33,8 +33,8 @@ from stickslip.scenes.layout import (
     Options,
     Pairs,
     Room,
-    Shapes,
 )
+from stickslip.scenes.parts import ACTIVE, CANDIDATES, COUNTS, Counted, Search, Solids, Touching
 from stickslip.scenes.rotation import advance, compose, times
 
 SWEEPS = 12
@@ -47,7 +47,7 @@ RINGS = 2  # neighbours of a body that is pushed, and their neighbours: pairs th
 
 
 class Points(NamedTuple):
-    """What points ask of shifts: bodies, normals from the first to the second, arms, motion along the normal."""
+    """Demands of points on shifts: bodies, normals from the first to the second, arms, motion along the normal."""
 
     ends: np.ndarray  # (m, 2)
     normal: np.ndarray  # (m, 3)
@@ -218,10 +218,10 @@ def sweep_apart(bodies: Bodies, free: np.ndarray, points: Points, n: int) -> np.
 
 @kernel(apart=True)
 def ask_pair(
-    bodies: Bodies, geoms: Geoms, shapes: Shapes, room: Room, i: int, j: int, margin: float, sink: float,
-    points: Points, count: int,
-) -> tuple[int, bool]:  # fmt: skip
+    solids: Solids, room: Room, i: int, j: int, margin: float, sink: float, points: Points, count: int
+) -> tuple[int, bool]:
     """Append the points of geometries i and j, at the next midpoint; their number, and whether one is too deep."""
+    bodies, geoms, shapes = solids
     a, b = geoms.body[i], geoms.body[j]
     depth = allowed_depth(bodies, a, b, sink)
     holder, other = (a, b) if bodies.kind[a] == MOVING else (b, a)
@@ -272,15 +272,16 @@ def spread(bodies: Bodies, geoms: Geoms, candidates: np.ndarray, chosen: np.ndar
 
 @kernel(apart=True)
 def ask_all(
-    bodies: Bodies, geoms: Geoms, shapes: Shapes, room: Room, candidates: np.ndarray, chosen: np.ndarray,
-    contacts: Contacts, pairs: Pairs, n_pairs: int, active: Active, n: int, options: Options, margin: float,
-    points: Points,
+    solids: Solids, search: Search, chosen: np.ndarray, touching: Touching, counted: Counted, options: Options,
+    margin: float, points: Points,
 ) -> tuple[int, bool]:  # fmt: skip
     """Write what points ask for: of chosen pairs by geometry, of other active contacts along the tangent of the motion.
 
     Returns their number, and whether one is too deep.
     """
-    count, needed, geometries = ZERO, False, np.int64(geoms.kind.shape[0])
+    candidates, active, pairs = search.candidates, counted.active, touching.pairs
+    n, n_pairs = counted.counts[ACTIVE], counted.counts[COUNTS]
+    count, needed, geometries = ZERO, False, np.int64(solids.geoms.kind.shape[0])
     by_geometry = np.zeros(n_pairs, np.bool_)
     for c in range(chosen.shape[0]):
         if chosen[c]:
@@ -289,32 +290,33 @@ def ask_all(
                 by_geometry[k] = True
     for i in range(n):
         if not by_geometry[pair_of(pairs, n_pairs, active.contact[i])]:
-            needed = ask_contact(bodies, contacts, active, i, options, points, count) or needed
+            needed = ask_contact(solids.bodies, touching.contacts, active, i, options, points, count) or needed
             count += 1
     for c in range(chosen.shape[0]):
         if chosen[c]:
             i, j = candidates[c, 0], candidates[c, 1]
-            count, deep = ask_pair(bodies, geoms, shapes, room, i, j, margin, options.sink, points, count)
+            count, deep = ask_pair(solids, search.room, i, j, margin, options.sink, points, count)
             needed = needed or deep
     return count, needed
 
 
 @kernel(apart=True)
 def parting_shifts(
-    bodies: Bodies, geoms: Geoms, shapes: Shapes, room: Room, ignore: np.ndarray, candidates: np.ndarray,
-    n_candidates: int, contacts: Contacts, pairs: Pairs, n_pairs: int, active: Active, n: int, joints: Any,
-    options: Options, hasty: bool, shift: np.ndarray,
+    solids: Solids, search: Search, touching: Touching, counted: Counted, joints: Any, options: Options, hasty: bool,
+    shift: np.ndarray,
 ) -> bool:  # fmt: skip
     """Write the shifts that part the points which are too deep; False where there are none.
 
     Velocities and poses are those of the end of the step; `hasty`: what `any_fast` says.
     """
-    dt = options.dt
+    bodies, geoms, _ = solids
+    dt, candidates, n = options.dt, search.candidates, counted.counts[ACTIVE]
+    n_candidates = counted.counts[CANDIDATES]
     go_to_next_midpoint(bodies, geoms, (1.0 - options.theta) * dt)
     if hasty:
         for i in range(bodies.kind.shape[0]):
             bodies.travel[i] = NEAR * bodies.radius[i]
-        n_candidates = max(ZERO, candidate_pairs(bodies, geoms, ignore, options.slop, options.dim, candidates))
+        n_candidates = max(ZERO, candidate_pairs(bodies, geoms, search.ignore, options.slop, options.dim, candidates))
     chosen, some = np.zeros(n_candidates, np.bool_), ZERO
     if hasty:
         for c in range(n_candidates):
@@ -323,13 +325,11 @@ def parting_shifts(
             # a body that was struck may reach others that nobody could foresee
             chosen[c] = is_fast(bodies, a, b, dt, depth) or bodies.stir[a] + bodies.stir[b] > depth
             some += chosen[c]
-    if some == 0 and not any_sunk(bodies, contacts, active, n, options):
+    if some == 0 and not any_sunk(bodies, touching.contacts, counted.active, n, options):
         return False
     most = n + POINTS_EACH * some
     points = Points(np.empty((most, 2), np.int64), np.empty((most, 3)), np.empty((most, 2, 3)), np.empty(most))
-    count, needed = ask_all(
-        bodies, geoms, shapes, room, candidates, chosen, contacts, pairs, n_pairs, active, n, options, 0.0, points
-    )
+    count, needed = ask_all(solids, search, chosen, touching, counted, options, 0.0, points)
     if not needed:
         return False
     # What is pushed must not be pushed into a neighbour, nor that one into the next: all pairs around are asked by
@@ -346,9 +346,7 @@ def parting_shifts(
         some += chosen[c]
     most = n + POINTS_EACH * some
     points = Points(np.empty((most, 2), np.int64), np.empty((most, 3)), np.empty((most, 2, 3)), np.empty(most))
-    count, _ = ask_all(
-        bodies, geoms, shapes, room, candidates, chosen, contacts, pairs, n_pairs, active, n, options, farthest, points
-    )
+    count, _ = ask_all(solids, search, chosen, touching, counted, options, farthest, points)
     shift[:] = sweep_apart(bodies, movable(bodies, joints), points, count)
     return True
 
@@ -387,20 +385,19 @@ def take_shifts(bodies: Bodies, shift: np.ndarray, dim: int) -> None:
 
 
 @kernel(apart=True)
-def deepest_at_end(
-    bodies: Bodies, geoms: Geoms, shapes: Shapes, room: Room, ignore: np.ndarray, candidates: np.ndarray,
-    options: Options,
-) -> float:  # fmt: skip
+def deepest_at_end(solids: Solids, search: Search, options: Options) -> float:
     """Deepest penetration [m] where the bodies are at the end of a step.
 
     Shifts part bodies where they will be at the next midpoint.  What turns or flies apart until then may overlap by
     more at the end of the step, which is what a record shows.
     """
+    bodies, geoms, shapes = solids
+    room, candidates = search.room, search.candidates
     go_to_next_midpoint(bodies, geoms, 0.0)
     for i in range(bodies.kind.shape[0]):
         bodies.travel[i] = 0.0
     deepest = 0.0
-    for c in range(candidate_pairs(bodies, geoms, ignore, options.slop, options.dim, candidates)):
+    for c in range(candidate_pairs(bodies, geoms, search.ignore, options.slop, options.dim, candidates)):
         i, j = candidates[c, 0], candidates[c, 1]
         a, b = geoms.body[i], geoms.body[j]
         holder = a if bodies.kind[a] == MOVING else b

@@ -26,7 +26,7 @@ Meeting = tuple[float, np.ndarray] | None
 
 
 class Hit(NamedTuple):
-    """What a ray meets first: name of the body, point and outward normal in world coordinates, distance [m]."""
+    """First hit of a ray: name of the body, point and outward normal in world coordinates, distance [m]."""
 
     body: str
     point: np.ndarray

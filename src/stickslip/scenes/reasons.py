@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stickslip.codes import CONTROL_FAILED
 from stickslip.scenes import layout, step
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 CANNOT_APPEAR = 100
 """Status of a march, beside those of `step.march`: a body would appear inside another one."""
+BELOW = 0.1  # of the tolerance: a contradiction that is less is not why a step was not solved
 CONTRADICTION = 1e-6  # of the velocities that joints ask for: what rounding does not explain
 NAMED = 3  # bodies of an island that an error names
 LARGEST_ADVISED = 1e-3  # residual up to which a larger tol is worth a thought
@@ -24,6 +26,8 @@ def reason(engine: SceneEngine, state: SceneState, code: int) -> str:
     t = state.t
     if code == CANNOT_APPEAR:
         return f"stopped at t = {t:.9g} s: {state.problem_text}"
+    if code == CONTROL_FAILED:
+        return f"failed at t = {t:.9g} s: {engine.controller.reason()}"
     if code == step.UNSOLVED:
         return f"failed at t = {t:.9g} s: {_unsolved(engine)}"
     if code == step.APART:
@@ -34,7 +38,7 @@ def reason(engine: SceneEngine, state: SceneState, code: int) -> str:
 
 
 def _unsolved(engine: SceneEngine) -> str:
-    """What to say of a step that was not solved."""
+    """Words for a step that was not solved."""
     if engine.bounds.too_fast(engine.bodies.free):
         return (
             f"without its contacts the next step leads to {engine.bounds.fastest(engine.bodies.free)}, beyond all "
@@ -63,7 +67,7 @@ def _unsolved(engine: SceneEngine) -> str:
 
 
 def _contradiction(engine: SceneEngine, island: int) -> str:
-    """What to say of an island of joints alone whose rows cannot be met together."""
+    """Words for an island of joints alone whose rows cannot be met together."""
     assert engine.joints is not None
     rows = engine.rows[engine.row_begins[island] : engine.row_begins[island + 1]]
     numbers = sorted({int(s) // layout.ROWS_PER_JOINT for s in rows})
@@ -83,7 +87,7 @@ def _joint_in_words(engine: SceneEngine, number: int) -> str:
 
 
 def _apart(engine: SceneEngine) -> str:
-    """What to say of the joint that is farthest beyond what it may be apart."""
+    """Words for the joint that is farthest beyond what it may be apart."""
     assert engine.joints is not None
     link = engine.joints.link
     worst = int(np.argmax(link.error - link.limit))
@@ -102,7 +106,7 @@ def _names(engine: SceneEngine, numbers: list[int]) -> str:
 
 
 def _advice(engine: SceneEngine, island: int) -> str:
-    """What may help with an island that was not solved."""
+    """Advice for an island that was not solved."""
     options, residual = engine.options, float(engine.residuals[island])
     ways = ["a smaller dt"]
     if residual < LARGEST_ADVISED:
@@ -145,7 +149,8 @@ def joint_contradiction(engine: SceneEngine, k: int) -> float:
 
     min over v of |J v - w|, J the rows without bounds and the limits that carry something, v the velocities of the
     bodies that move, and w the velocities asked for, less what driven bodies give the rows.  Motors and dry
-    friction are not among them: they give way beyond their largest effort, and contradict nothing.
+    friction are not among them: they give way beyond their largest effort, and contradict nothing.  What is
+    far below the tolerance of a step is no reason either: rows that hold links at rest ask for rounding alone.
     """
     assert engine.joints is not None
     row = engine.joints.row
@@ -157,4 +162,6 @@ def joint_contradiction(engine: SceneEngine, k: int) -> float:
     w = row.target[rows] - np.einsum("rbk,bk->r", J[:, ~moving], engine.bodies.free[~moving])
     J_moving = J[:, moving].reshape(len(rows), -1)
     v = np.linalg.lstsq(J_moving, w, rcond=1e-10)[0]
-    return float(np.abs(J_moving @ v - w).max(initial=0.0) / max(np.abs(w).max(initial=0.0), 1e-300))
+    in_play = np.einsum("rbk,bk->r", np.abs(J), np.abs(engine.bodies.free)).max(initial=0.0)
+    defect = float(np.abs(J_moving @ v - w).max(initial=0.0))
+    return defect / max(np.abs(w).max(initial=0.0), 1e-300) if defect > BELOW * engine.options.tol * in_play else 0.0

@@ -257,13 +257,14 @@ def momentum_at_midpoint(J: np.ndarray, before: np.ndarray, time: float, phi: np
 
 @kernel(apart=True)
 def free_rotation(
-    J: np.ndarray, before: np.ndarray, torque: np.ndarray, dt: float, theta: float, omega: np.ndarray,
+    J: np.ndarray, before: np.ndarray, torque: np.ndarray, parts: tuple[float, float], omega: np.ndarray,
     inverse: np.ndarray, phi: np.ndarray, K: np.ndarray,
 ) -> float:  # fmt: skip
     """Write omega_E of a body without contacts, and K^-1 there.  `before` is omega_A; J, torque in world axes.
 
-    Returns what `rotation_with` returns.
+    parts: dt [s] and theta of the step.  Returns what `rotation_with` returns.
     """
+    dt, theta = parts
     L = np.empty(3)
     momentum_at_midpoint(J, before, (1.0 - theta) * dt, phi, L)
     for k in range(3):

@@ -78,7 +78,7 @@ def one_step(G: np.ndarray, mu: float, y: np.ndarray, h: float, k: np.ndarray, o
 
 @kernel
 def missing(y: np.ndarray, e: float, end: int, stage: int, p_c: float, W_c: float) -> float:
-    """What is negative before the end of a stage, and zero there: u_N, then p - (1 + e) p_c or W - (1 - e^2) W_c."""
+    """Number that is zero at the end of a stage, negative before: u_N, then p - (1 + e) p_c or W - (1 - e^2) W_c."""
     if stage == 0:
         return y[U_N]
     return y[P] - (1.0 + e) * p_c if end == KINETIC else y[WORK] - (1.0 - e * e) * W_c

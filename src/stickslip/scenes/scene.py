@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from stickslip.checks import known_keywords
+from stickslip.control import ControlLaw
 from stickslip.debug import debugging
 from stickslip.on_request import service
 from stickslip.request import Checks, Records, RunOptions
 from stickslip.scenes.bodies import COORDINATES, VELOCITIES, Body, Material, Surface
 from stickslip.scenes.checks import number, require_function, turning, vector
 from stickslip.scenes.geared import Geared
-from stickslip.scenes.given import inertia_of, inertia_of_shape, material_of, time_of
+from stickslip.scenes.given import gravity_of, inertia_of, inertia_of_shape, material_of, time_of
 from stickslip.scenes.joints import Force, Joint, Spring
 from stickslip.scenes.shapes import IDENTITY, Shape, Unbounded, orientation
 
@@ -55,11 +56,7 @@ class Scene(Geared):
             raise ValueError(f"dim must be 2 (plane) or 3 (space), got {dim!r}.")
         self.dim = int(dim)
         self.name = str(name)
-        self.gravity = np.zeros(3)
-        if np.ndim(gravity) == 0:
-            self.gravity[dim - 1] = -number(gravity, "gravity")
-        else:
-            self.gravity[:dim] = vector(gravity, "gravity", dim)
+        self.gravity = gravity_of(gravity, self.dim)
         zero, nothing = np.zeros(3), np.zeros((3, 3))
         self.bodies: list[Body] = [
             Body(
@@ -363,6 +360,7 @@ class Scene(Geared):
         t0: float = 0.0,
         threads: int = 1,
         overlap: str = "raise",
+        control: ControlLaw | None = None,
         progress: bool | Callable[[int], None] | None = None,
         records: Records | None = None,
         checks: Checks | None = None,
@@ -395,6 +393,7 @@ class Scene(Geared):
         overlap : bodies that overlap at the start by more than `penetration_tol` [m] are an error ("raise"), are moved
             apart ("resolve"), or stay ("keep"). A body that appears later inside another one stops the run, or is
             moved out, or stays.
+        control : a `ControlLaw`, which drives joints and pushes bodies at a rate of its own.
         progress : as in `simulate`.
         records, checks : `Records` and `Checks`; their fields every, out, overwrite, resume, penetration_tol (1e-6 m
             here), on_failure and time_limit are keywords as well.
@@ -407,7 +406,7 @@ class Scene(Geared):
         """
         run: Trajectory = service("simulate a scene")(
             self, dt, t_end, progress, stepper=stepper, rule=rule, cone=cone, law=law, tol=tol, t0=t0, threads=threads,
-            overlap=overlap, records=records, checks=checks, **options,
+            overlap=overlap, control=control, records=records, checks=checks, **options,
         )  # fmt: skip
         if debugging():
             from stickslip.scenes.collision.overlaps import checked

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.scenes.checks import length, vector
-from stickslip.scenes.layout import BETWEEN, CORNERS
+from stickslip.scenes.layout import BETWEEN, CORNERS, ENDS
 from stickslip.scenes.shapes import IDENTITY, Box, MassProperties, Mesh, Piece, Shape, turn_from_z
 
 FORMS = ("ellipsoid", "cylinder", "cone", "torus")
@@ -150,8 +150,9 @@ class RoundedBox(Shape):
     """A box with rounded edges and corners: full edge lengths `size` (3,) [m] over all, rounded by `radius` [m].
 
     It is the sum of a box and a ball, made of three boxes and twelve capsules that lie on its surface: exact, and it
-    touches whatever boxes and capsules touch.  Its lowest points above a half-space are those of the eight balls at its
-    corners.  A half-space touches these alone, each of them once.
+    touches whatever boxes and capsules touch.  A corner touches once: it is an end of one capsule alone, edges belong
+    to capsules, and boxes have what lies inside their faces.  Its lowest points above a half-space are those of the
+    eight balls at its corners, and a half-space touches these alone.
     """
 
     size: Sequence[float]
@@ -207,6 +208,6 @@ class RoundedBox(Shape):
                 offset = np.zeros(3)
                 offset[i], offset[j] = x * h[i], y * h[j]
                 turn, size, bound = turn_from_z(axis), (r, float(h[k])), r + float(h[k])
-                found.append(Piece("capsule", offset, turn, size, bound, part=BETWEEN))
+                found.append(Piece("capsule", offset, turn, size, bound, part=ENDS if k == 0 else BETWEEN))
         found[1] = replace(found[1], turn=CYCLE, part=CORNERS, measure=(2.0 * float(h[1]), 2.0 * float(h[2]), 0.0))
         return found

@@ -34,11 +34,12 @@ from stickslip.scenes.collision.broad_phase import candidate_pairs, stir
 from stickslip.scenes.collision.narrow_phase import contact_points, store_pairs
 from stickslip.scenes.flight import free_motion, place_geoms
 from stickslip.scenes.fusing import carry_members, note_before
+from stickslip.scenes.islands.activation import activate
 from stickslip.scenes.islands.expected import expect
 from stickslip.scenes.islands.free_bodies import MATRIX_CONTACTS, solve_free_bodies
 from stickslip.scenes.islands.island import GRAINS, SHARPER, end_velocities, island_scale, judge_island, solve_island
 from stickslip.scenes.islands.joint_rows import PASSIVE, add_pull, came_apart, joint_rows, row_velocity
-from stickslip.scenes.islands.problem import activate, islands, last_impulse
+from stickslip.scenes.islands.problem import islands, last_impulse
 from stickslip.scenes.islands.renewal import ROUNDS, renew
 from stickslip.scenes.islands.rolling import LOOK, any_resists, enough, most_sweeps, sweep
 from stickslip.scenes.islands.row_kinds import ARMATURE, SPRING
@@ -62,11 +63,14 @@ from stickslip.scenes.parts import (
     ROWS,
     RULE_GAIN,
     SIDE,
+    Counted,
     Diary,
     Island,
+    Matter,
     Problems,
     Records,
     Search,
+    Solids,
     Span,
     Touching,
     World,
@@ -184,17 +188,28 @@ def solve_in_parallel(
         )
 
 
+@kernel(inline=True)
+def solids_of(world: World) -> Any:
+    """What has a form in a scene."""
+    return Solids(world.bodies, world.geoms, world.shapes)
+
+
+@kernel(inline=True)
+def matter_of(world: World) -> Any:
+    """What decides how the bodies of a scene meet."""
+    return Matter(world.bodies, world.geoms, world.materials, world.shapes.curves, world.options)
+
+
 @kernel(apart=True)
 def blow_by_blow(
     world: World, contacts: Contacts, points: int, counts: np.ndarray, active: Active, n: int
 ) -> int:  # fmt: skip
     """Do the impacts of a step one after the other, and write its active contacts anew; returns their number."""
-    bodies, geoms, materials, shapes, _, _, options, _ = world
-    vel = at_midpoint(bodies, options)
-    n = activate(contacts, points, bodies, vel, geoms, materials, shapes.curves, options, active)
-    left = impacts_in_sequence(bodies, contacts, active, n, geoms, materials, shapes.curves, options, vel)
-    counts[PLASTIC] += left
-    return activate(contacts, points, bodies, vel, geoms, materials, shapes.curves, options, active)
+    matter = matter_of(world)
+    vel = at_midpoint(world.bodies, world.options)
+    n = activate(matter, contacts, points, vel, active)
+    counts[PLASTIC] += impacts_in_sequence(matter, contacts, active, n, vel)
+    return activate(matter, contacts, points, vel, active)
 
 
 @entry(apart=True)
@@ -205,7 +220,7 @@ def prepare(
 
     The last of the residuals, which no island needs, becomes that of the free rotations.
     """
-    bodies, geoms, materials, shapes, joints, springs, options, fused = world
+    bodies, geoms, _, _, joints, springs, options, fused = world
     counts, active = problems.counts, problems.active
     problems.residuals[-1] = free_motion(bodies, springs, options, t, driven, step, problems.wrench, fused)
     if joints is not None:
@@ -215,21 +230,15 @@ def prepare(
     if found < 0:
         return False
     stir(bodies, geoms, search.candidates, found)
-    n_pairs = counts[COUNTS:]
-    points = contact_points(
-        bodies, geoms, shapes, search.room, search.candidates, found, options.slop, new.contacts, new.pairs,
-        old.contacts, old.pairs, counts[PAIRS_OLD], n_pairs,
-    )  # fmt: skip
+    points = contact_points(solids_of(world), search, found, options.slop, new, old, counts[PAIRS_OLD], counts[COUNTS:])
     if points < 0:
         return False
     expect(bodies, joints, new.contacts, points, options.dt, problems.parent)
-    curves = shapes.curves
-    n = activate(new.contacts, points, bodies, bodies.vel, geoms, materials, curves, options, active)
+    matter = matter_of(world)
+    n = activate(matter, new.contacts, points, bodies.vel, active)
     struck = strike(bodies, new.contacts, active, n, options)
     if struck and options.law == 0:
-        n = activate(
-            new.contacts, points, bodies, at_midpoint(bodies, options), geoms, materials, curves, options, active
-        )
+        n = activate(matter, new.contacts, points, at_midpoint(bodies, options), active)
     if options.blows is not None:
         n = blow_by_blow(world, new.contacts, points, counts, active, n)
     n_rows = 0
@@ -308,18 +317,16 @@ def part_bodies(
     world: World, search: Search, touching: Touching, problems: Problems, numbers: np.ndarray, hasty: bool
 ) -> None:
     """Push bodies apart that have sunk into one another; `hasty`: what `any_fast` says."""
-    bodies, geoms, _, shapes, joints, springs, options, _ = world
-    counts, shift = problems.counts, np.zeros((bodies.kind.shape[0], 6))
-    if parting_shifts(
-        bodies, geoms, shapes, search.room, search.ignore, search.candidates, counts[CANDIDATES], touching.contacts,
-        touching.pairs, counts[COUNTS], problems.active, counts[ACTIVE], joints, options, hasty, shift,
-    ):  # fmt: skip
+    bodies, springs, options, solids = world.bodies, world.springs, world.options, solids_of(world)
+    shift = np.zeros((bodies.kind.shape[0], 6))
+    counted = Counted(problems.active, problems.counts)
+    if parting_shifts(solids, search, touching, counted, world.joints, options, hasty, shift):
         kinetic, potential = energies(bodies, springs, options.gravity)
         take_shifts(bodies, shift, options.dim)
         kinetic_now, potential_now = energies(bodies, springs, options.gravity)
         numbers[PROJECTION_ENERGY] += kinetic_now + potential_now - kinetic - potential
         numbers[PROJECTIONS] += 1
-        depth = deepest_at_end(bodies, geoms, shapes, search.room, search.ignore, search.candidates, options)
+        depth = deepest_at_end(solids, search, options)
         numbers[MAX_PENETRATION] = max(numbers[MAX_PENETRATION], depth)
 
 

@@ -24,7 +24,7 @@ FIRST = 0.5  # the same of a contact that carried nothing in the step before
 
 @kernel
 def change_in_step(bodies: Bodies, i: int, dt: float) -> float:
-    """What forces and the rotation of body i change at its surface within a step [m/s]."""
+    """Change that forces and the rotation of body i make at its surface within a step [m/s]."""
     change, spin = 0.0, 0.0
     for k in range(3):
         change += (bodies.free[i, k] - bodies.vel[i, k]) ** 2

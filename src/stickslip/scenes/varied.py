@@ -6,6 +6,7 @@ BODY.mass, BODY.density           of a body that moves
 BODY.radius, BODY.size_x, ...     of its shape; BODY.scale, a factor, of any shape (`resized`)
 BODY.force_x, BODY.torque_z       constant load on it, in world axes
 BODY.x, BODY.qw, BODY.vx, ...     its start, as trajectories name it
+BODY.turn_x, BODY.turn_y, ...     in space, a rotation vector in world axes by which its start is turned [rad]
 JOINT.torque, JOINT.friction, ... of a joint; JOINT.speed of its motor
 gravity_x, gravity_y, gravity_z
 """
@@ -26,12 +27,15 @@ from stickslip.scenes.given import material_of
 from stickslip.scenes.joints import WITH_AXIS, Force, Joint
 from stickslip.scenes.resized import size_names, size_of, with_sizes
 from stickslip.scenes.scene import Scene
+from stickslip.scenes.shapes import quaternion_product
 
 _SURFACE = ("friction", "restitution", "restitution_tangential", "friction_impact", "patch", "rolling")
 _MASSES = ("mass", "density")
 _OF_JOINTS = ("torque", "friction", "damping", "armature")
 _LENGTHS = ("patch", "rolling", "offset", "radius", "length", "height", "tube", "spacing")
 _QUATERNION = ("qw", "qx", "qy", "qz")
+TURNS = ("turn_x", "turn_y", "turn_z")
+"""Words for a small rotation of the start of a body in space: three numbers, where a quaternion has four."""
 _LOADS = {
     2: ("force_x", "force_y", "torque"),
     3: tuple(f"{word}_{axis}" for word in ("force", "torque") for axis in "xyz"),
@@ -46,6 +50,7 @@ def free_names(scene: Scene) -> tuple[str, ...]:
     names += _named(bodies, lambda body: _SURFACE)
     names += _named(moving, lambda body: (*_MASSES, *_LOADS[scene.dim]))
     names += _named(bodies, lambda body: size_names(body.shape))
+    names += _named(moving if scene.dim == 3 else (), lambda body: TURNS)
     names += [f"{joint.name}.{word}" for joint in scene.joints for word in _joint_words(joint)]
     return (*names, *scene.coordinate_names, *scene.velocity_names)
 
@@ -68,6 +73,8 @@ def free_units(scene: Scene) -> dict[str, str]:
         word = name.rpartition(".")[2]
         if word in ("mass", "density"):
             found[name] = "kg" if word == "mass" else f"kg/m^{scene.dim}"
+        elif word in TURNS:
+            found[name] = "rad"
         elif word.startswith("force_"):
             found[name] = "N"
         elif word.startswith("torque"):
@@ -119,6 +126,7 @@ def _words_of(body: Body) -> tuple[str, ...]:
     """Words for the quantities of a body that may vary, without its place and its velocities."""
     words = (*_SURFACE, *size_names(body.shape))
     words += (*_MASSES, *_LOADS[body.dim]) if body.kind == "moving" else ()
+    words += TURNS if body.dim == 3 and body.kind == "moving" else ()
     return words + (_QUATERNION if body.dim == 3 and body.kind != "static" else ())
 
 
@@ -139,7 +147,18 @@ def _with_words(body: Body, words: Words) -> Body:
         body = _with_surface(body, words)
     if any(word in words for word in _QUATERNION):
         body = replace(body, orientation=_turn(body, words))
+    if any(word in words for word in TURNS):
+        body = replace(body, orientation=_turned(body, words))
     return body
+
+
+def _turned(body: Body, words: Words) -> np.ndarray:
+    """The orientation of a body behind the rotation exp(phi), phi in world axes."""
+    phi = np.array([number(words.get(word, 0.0), f"{body.name}.{word}") for word in TURNS])
+    half = 0.5 * math.sqrt(float(phi @ phi))
+    axis = phi * (0.5 if half == 0.0 else 0.5 * math.sin(half) / half)
+    turned = quaternion_product(np.array([math.cos(half), *axis]), body.orientation)
+    return turned / math.sqrt(float(turned @ turned))
 
 
 def _turn(body: Body, words: Words) -> np.ndarray:
@@ -217,6 +236,8 @@ def value_in(scene: Scene, name: str) -> float:
         given = [getattr(force, kind) for force in scene.forces if force.body == body.number]
         place = 0 if (kind, body.dim) == ("torque", 2) else "xyz".index(axis)
         return float(sum(value[place] for value in given if isinstance(value, np.ndarray)))
+    if word in TURNS:
+        return 0.0
     start = dict(zip(COORDINATES[body.dim], _place(body), strict=True))
     start |= dict(zip(VELOCITIES[body.dim], _speed(body), strict=True))
     return float(start[word])

@@ -1,4 +1,4 @@
-"""What a simulation returns: the motion, its contacts, its energies, and the certificate measured on them."""
+"""Results of a simulation: the motion, its contacts, its energies, and the certificate measured on them."""
 
 from stickslip.trajectory.certificate import FORCES, MOTORS, USUAL_TOLERANCE, Certificate, CertificateEntry
 from stickslip.trajectory.contact_table import ContactTable, ReactionTable, stacked

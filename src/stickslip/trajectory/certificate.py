@@ -12,7 +12,7 @@ import numpy as np
 from stickslip import markup
 
 FORCES, MOTORS = 1, 2
-"""What does work beside contacts and potentials: see `Certificate.forced`."""
+"""Sources of work beside contacts and potentials: see `Certificate.forced`."""
 USUAL_TOLERANCE = 1e-10
 """Tolerance of a step's residual unless a run asks for another one."""
 CREEP = 1e-6
@@ -138,7 +138,7 @@ class Certificate:
         )
 
     def entries(self) -> list[CertificateEntry]:
-        """What a reader judges a run by: name, value in words, and the meaning of the number."""
+        """Lines by which a reader judges a run: name, value in words, and the meaning of the number."""
         places = "contacts and motors" if self.forced & MOTORS else "contacts"
         rows = [
             ("failed steps", f"{self.failed_steps}", "Steps whose contact problem was not solved to the tolerance"),
@@ -251,7 +251,7 @@ class Certificate:
         play = {}
         if self.energy_in_play > 0.0:
             size = _short(self.energy_in_play)
-            play = {_STEPS: f" (of {size} J in play)", _WORK: f" ({size} J in play)"}
+            play = {_STEPS: f" (of {size} J exchanged)", _WORK: f" ({size} J exchanged)"}
         parts = [failed]
         for entry in self.entries()[1:]:
             parts.append(f"{entry.name} {entry.value}{play.get(entry.name, '')}")

@@ -1,4 +1,4 @@
-"""What happened at the contacts of a run: states, the table of impacts, and the list of events."""
+"""History of the contacts of a run: states, the table of impacts, and the list of events."""
 
 from __future__ import annotations
 
@@ -27,10 +27,16 @@ IMPACT_COLUMNS = (
 EVENT_KINDS = (
     "impact", "closes", "opens", "sticks", "slips", "slip reverses", "accumulation ends", "grazes", "kink",
 )  # fmt: skip
-"""What can happen to a contact: an impact, a change of its state, the end of infinitely many impacts, a gap that turns
+"""Events of a contact: an impact, a change of its state, the end of infinitely many impacts, a gap that turns
 right at zero, and a kink of its gap or slip that is passed."""
 STRIKES, CLOSES, OPENS, STICKS, SLIPS, REVERSES, ACCUMULATES, GRAZES, KINK = range(len(EVENT_KINDS))
 OTHER = "other"  # the column that the impacts of a scene have besides
+_PRINTED = 8  # rows that `print` shows
+_HEADINGS = {
+    "time": "time [s]", "normal_velocity_before": "v_N before", "normal_velocity_after": "after",
+    "normal_impulse": "P_N [N s]", "tangential_impulse": "P_T", "tangential_velocity_before": "v_T before",
+    "tangential_velocity_after": "after",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -84,21 +90,25 @@ class ImpactTable:
         return markup.columns_table(columns, len(self), f"{len(self)} impacts")
 
     def __str__(self) -> str:
-        names, shown = (*self.names, "-"), min(len(self), 20)
-        rows = [list(self.columns)]
+        """The first impacts, with short headings: v is a velocity before and after [m/s], P an impulse [N s]."""
+        names, shown = (*self.names, "-"), min(len(self), _PRINTED)
+        rows = [[_HEADINGS.get(key, key) for key in self.columns]]
         for i in range(shown):
-            row = {key: f"{value[i]:.6g}" for key, value in self.columns.items()}
+            row = {key: f"{value[i]:.4g}" for key, value in self.columns.items()}
             row |= {key: names[int(self.columns[key][i])] for key in ("contact", OTHER) if key in row}
             rows.append(list((row | {"time": f"{self.columns['time'][i]:.9g}"}).values()))
         lines = markup.aligned(rows)
         if shown < len(self):
-            lines.append(f"... {len(self) - shown} more")
+            counts = ", ".join(f"{name} {n}" for name, n in list(self.counts().items())[:6] if n)
+            lines.append(
+                f"... {len(self) - shown} more of {len(self)}: {counts}{', ...' if len(self.names) > 6 else ''}"
+            )
         return "\n".join(lines)
 
 
 @dataclass(frozen=True, eq=False)
 class EventTable:
-    """What happened to the contacts of a run, one row per event and contact, in the order of time.
+    """Events of the contacts of a run, one row per event and contact, in the order of time.
 
     Attributes
     ----------
@@ -167,7 +177,7 @@ class EventTable:
         return pd.DataFrame({"time": self.time, "kind": self.kind, "contact": self.contact})
 
     def __str__(self) -> str:
-        return "\n".join(self.lines(40))
+        return "\n".join(self.lines(_PRINTED))
 
     def lines(self, most: int | None = None) -> list[str]:
         """The table as text: a heading, then a line per event, or the first `most` and how many there are."""

@@ -82,6 +82,19 @@ class Trajectory:
             f"dt = {self.dt:g} s, {self.stepper} / {self.solver} ({self.engine}), {self.status}; {self.certificate}>"
         )
 
+    def __str__(self) -> str:
+        span = f", t = {self.t[0]:g} .. {self.t[-1]:g} s" if len(self) else ""
+        laws, _, energies = str(self.certificate).partition(", energy gained")
+        steps = f"{self.steps:,} steps of {self.dt:g} s"
+        return "\n".join(
+            (
+                f"{self.system_name}: {len(self):,} records{span}, {steps}, {self.status}",
+                f"  {self.stepper}, solver {self.solver}, {self.engine} engine",
+                f"  {laws}",
+                *([f"  energy gained{energies}"] if energies else []),
+            )
+        )
+
     def __getitem__(self, name: str) -> np.ndarray:
         """A coordinate, velocity or contact gap over time, by name."""
         for names, values in (
@@ -103,7 +116,7 @@ class Trajectory:
         return self.impact_table
 
     def events(self) -> EventTable:
-        """What happened, and when: impacts, contacts that close, open, stick, slip, reverse.
+        """Events with their times: impacts, contacts that close, open, stick, slip, reverse.
 
         Exact times come from a run with `EventDriven`, also from its file; from other runs the changes of state that
         the records show, with the times of those records (`exact` is False).
@@ -114,7 +127,7 @@ class Trajectory:
         return EventTable.of(rows, self.contact_names, False)
 
     def contacts(self) -> ContactTable:
-        """What was closed at each record: names, gap, impulses, forces and state, with a column `time`.
+        """Closed contacts at each record: names, gap, impulses, forces and state, with a column `time`.
 
         A mechanism has impulses that are summed since the record before, and forces that are their mean.  A scene has
         the contact points of the step that ended at the record, with point and normal; it must be run with
@@ -198,7 +211,7 @@ class Trajectory:
         return service("show a run")(self, self._shown(scenario), browser)
 
     def _shown(self, scenario: Any) -> Any:
-        """What the run is drawn with: the scenario given, that of the run, its library entry, or None."""
+        """Scenario that the run is drawn with: the scenario given, that of the run, its library entry, or None."""
         found = scenario if scenario is not None else self.scenario
         return service("scenario of a run")(self, found)
 

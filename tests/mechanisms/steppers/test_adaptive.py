@@ -185,6 +185,44 @@ def test_no_system_of_the_library_creeps(name: str, rtol: float) -> None:
     assert smooth < 5000 and switching < 700 and rejected < 8000
 
 
+def test_a_clutch_on_a_driven_shaft_does_not_creep() -> None:
+    """It runs free from tan(w t) = damping / (inertia w) on.  Before, 3e-4 rad/s off, and ten times the steps."""
+    clutch = ss.library.one_way_clutch()
+    run = clutch.simulate(dt=0.01, t_end=0.2, stepper=ss.Adaptive(smallest_step=2e-7), engine="reference")
+    smooth, switching, rejected = counted(run)
+    assert smooth < 60 and switching < 8 and rejected < 40
+    w, inertia, damping = 4 * math.pi, 0.02, 0.05
+    free = math.atan(damping / (inertia * w)) / w  # 0.0157 s
+    after = 0.6 * w * math.cos(w * free) * np.exp(-damping * (run.t - free) / inertia)
+    np.testing.assert_allclose(run.u[:, 0], np.where(run.t < free, 0.6 * w * np.cos(w * run.t), after), rtol=1e-6)
+
+
+@pytest.mark.slow
+def test_a_clutch_engages_without_a_blow() -> None:
+    clutch = ss.library.one_way_clutch()
+    options = {"dt": clutch.t_end / 200}
+    judge = clutch.simulate(stepper="event-driven", **options)
+    for rtol, error in ((1e-4, 1e-3), (1e-6, 5e-6), (1e-8, 5e-8)):
+        run = clutch.simulate(stepper=ss.Adaptive(rtol=rtol), **options)
+        assert counted(run)[0] < 1200 and counted(run)[1] < 40 and len(run.impacts()) == 0
+        np.testing.assert_allclose(run.q, judge.q, atol=error)
+
+
+@pytest.mark.slow
+def test_dry_friction_on_a_driven_table_does_not_creep() -> None:
+    """A mass on a table that shakes with 3.6 m/s^2, friction 2 N for 1 kg: 2203 switching steps, 3e-6 m off, before."""
+    x, v, t = sp.symbols("x v t")
+    shaken = ss.LagrangianSystem.from_energies(
+        [x], velocities=[v], kinetic=v**2 / 2, potential=0, time=t, name="shaken",
+        contacts=[ss.DryFriction("table", x - sp.sin(6 * t) / 10, 2)],
+    )  # fmt: skip
+    options = {"dt": 0.02, "t_end": 2.0}
+    run = ss.simulate(shaken, [0.0], [0.6], stepper=ss.Adaptive(), **options)
+    judge = ss.simulate(shaken, [0.0], [0.6], stepper="event-driven", **options)
+    assert counted(run)[0] < 300 and counted(run)[1] < 12
+    np.testing.assert_allclose(run.q, judge.q, atol=5e-8)
+
+
 def test_last_digits_of_far_places_are_no_error_of_a_step() -> None:
     # from rest, where rtol of the largest velocity so far is less than the digits of a place of 1e5 m
     x, v = sp.symbols("x v")

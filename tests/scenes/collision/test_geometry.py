@@ -280,8 +280,9 @@ def test_what_is_far_above_a_half_space_has_no_corner_near_it():
             ground, margin = far * rng.normal(size=3), rng.uniform(0.0, 0.1)
             centre = ground + rng.uniform(0.0, 2.0) * normal
             geoms = SimpleNamespace(
-                world=np.column_stack([[centre, ground], turns]), bound=np.array([np.linalg.norm(half), np.inf])
-            )
+                world=np.column_stack([[centre, ground], turns]), bound=np.array([np.linalg.norm(half), np.inf]),
+                extent=np.zeros((2, 4)), measure=np.zeros((2, 3)),
+            )  # fmt: skip
             signs = np.array(list(itertools.product((-1, 1), repeat=3)))
             least = ((signs * half) @ rotation_matrix(turns[0]).T @ normal).min() + (centre - ground) @ normal
             if far_above(geoms, 0, 1, margin):

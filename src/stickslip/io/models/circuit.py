@@ -26,7 +26,7 @@ _FORMULAS = ("voltage", "current", "closed", "fired")
 
 @dataclass(frozen=True)
 class CircuitModel:
-    """What the model file of a circuit holds: the circuit, and the options of its `[run]`."""
+    """Contents of a circuit's model file: the circuit, and the options of its `[run]`."""
 
     circuit: Circuit
     options: dict[str, Any]

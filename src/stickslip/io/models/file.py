@@ -23,7 +23,7 @@ _PARTS: dict[str, Any] = {"lagrangian": lagrangian, "scene": scene}
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What a model file holds: the scenario, and the options of its `[run]` that belong to `simulate`."""
+    """Contents of a model file: the scenario, and the options of its `[run]` that belong to `simulate`."""
 
     scenario: Scenario
     options: dict[str, Any]

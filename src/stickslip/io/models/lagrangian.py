@@ -50,7 +50,7 @@ _ALONE = (
 
 
 _WRONG = (ValueError, ArithmeticError, RecursionError)
-"""What a model can raise when its numbers and expressions are not those of a mechanism."""
+"""Exceptions of a model when its numbers and expressions are not those of a mechanism."""
 
 
 class Reader:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.io.models.mjcf_ties import Sites, joint_equality, read_tendons, tendon_equality, tendon_motor
 from stickslip.io.models.robot import ImportOptions, Robot
 from stickslip.io.models.robot_links import Axis, Link
 from stickslip.io.models.robot_shapes import (
@@ -110,6 +111,7 @@ class _Reader:
             self._default(entry, self.defaults["main"], "main")
         self.meshes = {name: mesh for mesh in self._assets("mesh") if (name := _asset_name(mesh))}
         self.soft: dict[str, int] = {}
+        self.sites = Sites()
 
     # -- defaults and frames -------------------------------------------------------------------------------------------
 
@@ -180,6 +182,8 @@ class _Reader:
             self._body(child, Link("", None, Pose(), held=True), "main", Pose())
         for child in root.all("contact"):
             self._contact(child)
+        for child in root.all("tendon"):
+            read_tendons(robot, child, self.sites, self.limits)
         for child in root.all("equality"):
             self._equality(child)
         for child in root.all("actuator"):
@@ -210,6 +214,10 @@ class _Reader:
                 child.read = True
                 inner = child.attribute("childclass", kind)
                 self._body(child, link, inner, frame.then(self.pose(child)))
+            elif child.tag == "site":
+                place = frame.then(self.pose(child))
+                at = self._local(link, place).position if link.name else place.position
+                self.sites.points.setdefault(child.attribute("name"), (link.name or None, at))
             elif child.tag == "inertial":
                 child.read = True
                 self._inertial(child, link)
@@ -402,6 +410,8 @@ class _Reader:
             drive = self.with_defaults(child, "main")
             name = drive.attribute("joint")
             axis = axes.get(name)
+            if tendon_motor(self.robot, drive, self.sites, axes):
+                continue
             if axis is None or axis.kind == "spherical" or child.tag not in ("motor", "position", "velocity"):
                 self.robot.leave_out(child, f"the actuator <{child.tag}> {drive.attribute('name')!r}")
                 continue
@@ -438,6 +448,11 @@ class _Reader:
             child.read = True
             name = child.attribute("name") or f"{child.tag} {child.line}"
             a, b = child.attribute("body1"), child.attribute("body2", "world")
+            active = child.attribute("active", "true") == "true"
+            if active and child.tag == "joint" and joint_equality(self.robot, child):
+                continue
+            if active and child.tag == "tendon" and tendon_equality(self.robot, child, self.sites):
+                continue
             known = a in links and (b == "world" or b in links) and child.attribute("active", "true") == "true"
             if child.tag == "connect" and known and child.has("anchor"):
                 at = np.array(child.numbers("anchor", 3))

@@ -19,6 +19,7 @@ from stickslip.io.models.robot_content import Writer
 from stickslip.io.models.robot_links import Link, moved, turned
 from stickslip.io.models.robot_masses import CARRIER, carrier, repaired
 from stickslip.io.models.robot_shapes import Geometry, Pose
+from stickslip.io.models.robot_ties import Coupling, Rope, sorted_out, starts
 from stickslip.io.models.xml_text import Element
 from stickslip.scenes.shapes import MassProperties
 
@@ -29,7 +30,7 @@ BASE = ("auto", "fixed", "free")
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """What a user can ask of an import.
+    """Options of an import.
 
     Attributes
     ----------
@@ -57,6 +58,8 @@ class Robot:
     folder: Path = field(default_factory=Path)
     links: list[Link] = field(default_factory=list)
     closing: list[dict[str, Any]] = field(default_factory=list)  # joints beside the tree
+    couplings: list[Coupling] = field(default_factory=list)
+    ropes: list[Rope] = field(default_factory=list)
     exclude: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     gravity: list[float] = field(default_factory=lambda: [0.0, 0.0, -9.81])
@@ -85,6 +88,7 @@ class Robot:
     def add(self, element: Element, link: Link) -> Link:
         if len(self.links) >= MOST_LINKS:
             raise element.error(f"a robot may have at most {MOST_LINKS} links")
+        link.line = element.line
         self.links.append(link)
         return link
 
@@ -137,11 +141,16 @@ class Robot:
         for name in self.options.pose:
             if name not in names:
                 raise ValueError(unknown_name("joint", name, tuple(names[:40])))
+        self.couplings = sorted_out(self)
+        values = {
+            axis.name: float(self.options.pose.get(axis.name, axis.zero)) for link in self.links for axis in link.axes
+        }
+        starts(self, values)
         moved = []
         for link in self.links:
             frame = link.place if link.parent is None else link.parent.pose.then(link.place)
             for axis in link.axes:
-                axis.start = float(self.options.pose.get(axis.name, axis.zero))
+                axis.start = values[axis.name]
                 low, high = axis.limits or (-math.inf, math.inf)
                 if not low <= axis.start <= high:
                     axis.start = min(max(axis.start, low), high)

@@ -10,6 +10,7 @@ from stickslip.io.models.robot_links import Axis, Link, turned
 from stickslip.io.models.robot_masses import CARRIER, carrier
 from stickslip.io.models.robot_pairs import Surfaces, Tree, felt, row, summary
 from stickslip.io.models.robot_shapes import Geometry, Pose, Surface, sphere
+from stickslip.io.models.robot_ties import Ties
 from stickslip.scenes.shapes import IDENTITY, MassProperties
 
 if TYPE_CHECKING:
@@ -30,15 +31,26 @@ class Writer:
         self.owner: dict[str, Link] = {}
         self.surfaces: dict[str, list[Surface]] = {}
         self.ghosts: list[str] = []
+        self.helpers: set[str] = set()  # those of them that lead joints
         self.label: dict[str, str] = {}  # the body of a link, "world" where it has none
         self.taken = {"world"}
         self.joint_names: set[str] = set()
+        self.by_axis: dict[str, dict[str, Any]] = {}  # entries of joints by their names in the file
 
     def _name(self, wanted: str, taken: set[str]) -> str:
         name, k = wanted, 2
         while name in taken:
             name, k = f"{wanted} {k}", k + 1
         taken.add(name)
+        return name
+
+    def joint_name(self, wanted: str) -> str:
+        """A name that no joint has."""
+        return self._name(wanted, self.joint_names)
+
+    def helper(self, entry: dict[str, Any], link: Link) -> str:
+        """Add a body that touches nothing and leads joints of a link; its name."""
+        self.helpers.add(name := self._body(entry, link, []))
         return name
 
     def _body(self, entry: dict[str, Any], link: Link, touching: list[Geometry]) -> str:
@@ -128,6 +140,7 @@ class Writer:
     def _joint(self, link: Link, axis: Axis, a: str, b: str) -> None:
         frame = self._frame(link, axis, after=False)
         entry: dict[str, Any] = {"type": axis.kind, "a": a, "b": b, "name": self._name(axis.name, self.joint_names)}
+        self.by_axis.setdefault(axis.name, entry)
         entry["at"] = _numbers(frame.point(axis.at))
         if axis.kind == "spherical":
             self.joints.append(entry)
@@ -154,9 +167,19 @@ class Writer:
     def content(self) -> dict[str, Any]:
         robot = self.robot
         closing = [self._closed(entry) for entry in robot.closing]
+        ties = Ties(self)
+        ties.couple()
+        for rope in robot.ropes:
+            ties.rope(rope)
         joints = self.joints + [entry for entry in closing if entry is not None]
         ignore, pairs = self._pairs({frozenset((entry["a"], entry["b"])) for entry in joints})
-        ghosts = [name for name in self.ghosts if " after " not in name]
+        joints += ties.entries
+        ghosts = [name for name in self.ghosts if " after " not in name and name not in self.helpers]
+        if self.helpers:
+            robot.notes.append(
+                f"joints that follow others on bodies that move: {len(self.helpers)} balls with {CARRIER:g} of a link's"
+                f" mass lead them: {', '.join(map(repr, sorted(self.helpers)))}"
+            )
         if ghosts:
             robot.notes.append(
                 f"links without a shape that touches: a ball of 1 mm stands for each, which touches nothing: "
@@ -177,7 +200,8 @@ class Writer:
             "run": {"dt": robot.dt, "t_end": 1.0},
             "bodies": self.bodies,
         }
-        for key, value in (("ignore", ignore), ("joints", joints), ("forces", self.forces), ("pairs", pairs)):
+        parts = {"ignore": ignore, "joints": joints, "springs": ties.springs, "forces": self.forces, "pairs": pairs}
+        for key, value in parts.items():
             if value:
                 content[key] = value
         return content

@@ -46,6 +46,7 @@ class Link:
     inertia: np.ndarray | None = None  # about the centre, in the link's axes
     gravity_compensation: float = 0.0
     pose: Pose = field(default_factory=Pose)  # in the world, at the start
+    line: int = 0  # of the file; 0: not known
 
     @property
     def static(self) -> bool:

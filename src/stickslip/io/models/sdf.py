@@ -11,6 +11,7 @@ import numpy as np
 from stickslip.io.models.robot import MOST_LINKS, ImportOptions, Robot
 from stickslip.io.models.robot_links import Axis, Link
 from stickslip.io.models.robot_shapes import Geometry, Pose, Surface, box, capsule, cylinder, half_space, sphere, tensor
+from stickslip.io.models.robot_ties import Coupling
 from stickslip.io.models.urdf import turn_of
 from stickslip.io.models.xml_text import Element, unread
 from stickslip.scenes.shapes import turn_from_z
@@ -212,6 +213,12 @@ class _Model:
                 self.robot.notes.append(
                     "largest effort and velocity of joints are those of drives: give motors with effort="
                 )
+        for mimic in axis.all("mimic"):
+            numbers = {key: mimic.values(key, 1, [d])[0] for key, d in (("multiplier", 1.0), ("offset", 0.0))}
+            offset = numbers["offset"] - numbers["multiplier"] * mimic.values("reference", 1, [0.0])[0]
+            what = f"<mimic> of joint {made.name!r}"
+            leader = mimic.text("joint")
+            self.robot.couplings.append(Coupling(made.name, leader, numbers["multiplier"], offset, mimic.line, what))
         for dynamics in axis.all("dynamics"):
             made.damping = max(0.0, dynamics.values("damping", 1, [0.0])[0])
             made.friction = max(0.0, dynamics.values("friction", 1, [0.0])[0])

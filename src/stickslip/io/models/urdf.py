@@ -12,6 +12,7 @@ import numpy as np
 from stickslip.io.models.robot import ImportOptions, Robot
 from stickslip.io.models.robot_links import Axis, Link
 from stickslip.io.models.robot_shapes import Geometry, Pose, Surface, box, capsule, cylinder, half_space, sphere, tensor
+from stickslip.io.models.robot_ties import Coupling
 from stickslip.io.models.xml_text import Element, unread
 from stickslip.scenes.shapes import quaternion_product, turn_from_z
 
@@ -150,7 +151,11 @@ def _joint(robot: Robot, links: dict[str, Element], joint: Element, parent: Link
         raise joint.error(
             f"the type must be one of {', '.join((*_KINDS, 'fixed', 'floating', 'planar'))}, got {kind[:40]!r}"
         )
-    for tag in ("mimic", "safety_controller", "calibration"):
+    for found in joint.all("mimic"):
+        own, what = joint.text("name", ""), f"<mimic> of joint {joint.text('name', '')!r}"
+        ratio, offset = found.number("multiplier", 1.0), found.number("offset", 0.0)
+        robot.couplings.append(Coupling(own, found.text("joint"), ratio, offset, found.line, what))
+    for tag in ("safety_controller", "calibration"):
         for found in joint.all(tag):
             found.used |= set(found.attributes)
             robot.leave_out(found, f"<{tag}> of joint {joint.text('name', '')!r}")

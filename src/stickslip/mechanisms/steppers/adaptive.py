@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from stickslip.mechanisms.engines import DONE, EVENTS_FULL, UNSOLVED, Compiled, 
 from stickslip.mechanisms.inertia import Contradiction, Inertia, onto_equations
 from stickslip.mechanisms.steppers.contact_problem import roundings, spatial_rows, with_tangents
 from stickslip.mechanisms.steppers.moreau_midpoint import MoreauMidpoint
-from stickslip.mechanisms.system import CONTACT, System
+from stickslip.mechanisms.system import CLUTCH, CONTACT, FRICTION, System
 
 _GROWTH, _SHRINK, _SAFETY = 5.0, 0.2, 0.9
 _BRIEF = 10.0  # a flight shorter than this many smallest steps is not resolved
@@ -114,6 +114,10 @@ class Failed(ArithmeticError):
         self.code = code
 
 
+_Seen = tuple[tuple[Array, Array, Array], Array, Inertia]
+"""Directions (W_N, W_T, w_hat), drifts zeta and inertia at a state."""
+
+
 @dataclass(eq=False)
 class AdaptiveEngine(MechanismEngine):
     """Marches the records of a run in steps of its own; the runs of a step are done by another engine."""
@@ -133,6 +137,7 @@ class AdaptiveEngine(MechanismEngine):
     counts: dict[str, int] = field(
         default_factory=lambda: {"smooth_steps": 0, "switching_steps": 0, "rejected_steps": 0, "force_evaluations": 0}
     )
+    _start: tuple[Any, _Seen] | None = field(default=None, repr=False)  # what was seen where a step begins
 
     chooses_steps: ClassVar[bool] = True
 
@@ -245,6 +250,7 @@ class AdaptiveEngine(MechanismEngine):
         q, u = self._held(best[:f], best[f : 2 * f], t + H, memory)
         if (
             self._penetrates(memory, t, H, q, u, mode)
+            or self._turns_back(q, u, t + H, memory.p, mode)
             or self._lets_go(trials[-1].impulses, H, mode, (q, t + H), memory.p)
             or self._crosses_kink(memory, t, H, q)
         ):
@@ -391,24 +397,38 @@ class AdaptiveEngine(MechanismEngine):
     def _turning(self, memory: Memory, t: float, h: float, held: np.ndarray | None) -> np.ndarray:
         """Whether the rule holds gamma = 0 of a contact from t on, normal and tangential, (n, 2); see `_half_a_turn`.
 
-        Normal: of contacts that `memory` has as lasting, or `held`; tangential: of those among them that stick, or slip
-        no faster than their direction turns in a substep h.
+        Normal: of contacts that `memory` has as lasting, or `held`, and of clutches that carry a load; tangential: of
+        contacts among them, and of dry frictions, that stick, or slip no faster than their direction turns in a
+        substep h.  The direction of a clutch or of a dry friction turns where what it is held to is driven.
         """
         system = self.system
-        closed = (memory.reach > 0.0 if held is None else (memory.reach > 0.0) | held) & self.touching
-        if system.directions_constant or not closed.any():
+        kinds = np.array(system.contact_kinds, dtype=int)
+        lasting = memory.reach > 0.0 if held is None else (memory.reach > 0.0) | held
+        closed = (lasting & self.touching) | ((kinds == CLUTCH) & (memory.last_loaded == _LOADED))
+        held_by_friction = closed | (kinds == FRICTION)
+        if system.directions_constant or not held_by_friction.any():
             return np.zeros((len(closed), 2), bool)
-        _, W_T, w_hat = system.geometry(memory.q, t, memory.p)
-        zeta_T = system.drift(memory.q, memory.u, t, memory.p)[:, 1]
+        (_, W_T, w_hat), zeta, _ = self._look(memory.q, memory.u, t, memory.p, starts=True)
+        zeta_T = zeta[:, 1]
         slides = np.abs(W_T @ memory.u + w_hat[:, 1]) - h * np.abs(zeta_T) > 0.0
         for k in system.spatial:  # both tangents together
             gamma = W_T[k : k + 2] @ memory.u + w_hat[k : k + 2, 1]
             slides[k : k + 2] = np.linalg.norm(gamma) > h * np.linalg.norm(zeta_T[k : k + 2])
-        kinds = np.array(system.contact_kinds, dtype=int)
-        return np.column_stack([closed, with_tangents(kinds, closed) & ~slides])
+        return np.column_stack([closed, with_tangents(kinds, held_by_friction) & ~slides])
+
+    def _look(self, q: Array, u: Array, t: float, p: Array, starts: bool = False) -> _Seen:
+        """Directions, drifts and inertia at a state; those of a start are kept: all runs of a step begin there."""
+        key = (q.tobytes(), u.tobytes(), t, p.tobytes())
+        if self._start is not None and self._start[0] == key:
+            return self._start[1]
+        directions = self.system.geometry(q, t, p)
+        found = directions, self.system.drift(q, u, t, p), Inertia.at(self.system, q, t, p, None, directions)
+        if starts:
+            self._start = key, found
+        return found
 
     def _half_a_turn(self, q: Array, u: Array, t: float, p: Array, h: float, turning: np.ndarray) -> Array | float:
-        """What u has at (t, q) within a run in substeps h beyond velocities at which `turning` contacts have gamma = 0.
+        """Part of u at (t, q) within a run in substeps h beyond velocities at which `turning` contacts have gamma = 0.
 
         The rule holds gamma = 0 of a closed contact at its midpoints, by the directions there.  Where directions turn,
         gamma changes by zeta dt: half a substep after a midpoint it is zeta h / 2.  A run that started with gamma = 0
@@ -417,10 +437,10 @@ class AdaptiveEngine(MechanismEngine):
         """
         if not turning.any():
             return 0.0
-        W_N, W_T, _ = self.system.geometry(q, t, p)
+        (W_N, W_T, _), zeta, inertia = self._look(q, u, t, p)
         rows = np.stack([W_N, W_T], axis=1)[turning]
-        V = Inertia.at(self.system, q, t, p).solve(rows.T)
-        gamma = 0.5 * h * self.system.drift(q, u, t, p)[turning]
+        V = inertia.solve(rows.T)
+        gamma = 0.5 * h * zeta[turning]
         return np.asarray(V @ np.linalg.lstsq(rows @ V, gamma, rcond=1e-10)[0])
 
     def _power(self, mode: np.ndarray) -> int:
@@ -444,10 +464,30 @@ class AdaptiveEngine(MechanismEngine):
         falls = (after < 0.0) & ((after < before - rounding) | (gamma_N < -at_rest))
         return bool(np.any(falls & self.touching & (mode == codes.OPEN)))
 
+    def _turns_back(self, q: Array, u: Array, t: float, p: Array, mode: np.ndarray) -> bool:
+        """Whether a free clutch is overtaken, or a slip has changed its sign, where a step ends.
+
+        The rule looks at velocities at its ends with the directions at its midpoints.  Where these turn, a clutch that
+        was overtaken behind the last midpoint would be found by the next step as a blow.
+        """
+        system = self.system
+        if system.directions_constant:
+            return False
+        kinds = np.array(system.contact_kinds, dtype=int)
+        W_N, W_T, w_hat = system.geometry(q, t, p)
+        gamma = np.stack([W_N @ u, W_T @ u], axis=1) + w_hat
+        at_rest = _STILL * (np.stack([np.abs(W_N) @ np.abs(u), np.abs(W_T) @ np.abs(u)], axis=1) + np.abs(w_hat))
+        planar = np.ones(len(kinds))
+        planar[[*system.spatial, *(k + 1 for k in system.spatial)]] = 0.0  # of two tangents no sign says anything
+        sign = np.select([mode == codes.SLIP_PLUS, mode == codes.SLIP_MINUS], [1.0, -1.0]) * planar
+        overtaken = (kinds == CLUTCH) & (mode == codes.OPEN) & (gamma[:, 0] < -at_rest[:, 0])
+        return bool(np.any(overtaken) or np.any(sign * gamma[:, 1] < -at_rest[:, 1]))
+
     def _lets_go(self, impulses: Array, H: float, mode: np.ndarray, place: tuple[Array, float], p: Array) -> bool:
         """Whether a contact loses its load, or its stick, between the last midpoint and the end of a step.
 
-        Load and margin of the friction cone are carried on from the midpoints of the last two substeps.
+        Load and margin of the friction cone are carried on from the midpoints of the last two substeps.  Where
+        directions turn, velocities are held at midpoints, and the impulse of a substep is as of its begin.
         """
         mu, _, _, threshold = self.system.laws_at(*place, p)
         N, T = impulses[-2:, :, 0], np.abs(impulses[-2:, :, 1])
@@ -457,7 +497,8 @@ class AdaptiveEngine(MechanismEngine):
                 T[i, space.first] = space.shares(mu, N[i], impulses[-2:][i, :, 1]) * mu[space.first] * N[i, space.first]
                 T[i, space.second] = 0.0
         margin = mu * N + threshold * (H / len(impulses)) - T
-        load_at_end, margin_at_end = (1.5 * x[1] - 0.5 * x[0] for x in (N, margin))
+        ahead = 0.5 if self.system.directions_constant else 1.0  # substeps
+        load_at_end, margin_at_end = ((1.0 + ahead) * x[-1] - ahead * x[0] for x in (N, margin))
         loaded = (N > 0.0).all(axis=0)
         return bool(np.any(loaded & (load_at_end <= 0.0)) or np.any((mode == codes.STICK) & (margin_at_end < 0.0)))
 

@@ -118,7 +118,7 @@ class StepProblem:
 
 
 class Begun(NamedTuple):
-    """What a step begins with: how impulses change velocities, u_A, (W_N, W_T, w_hat), dt [s].
+    """Begin of a step: how impulses change velocities, u_A, (W_N, W_T, w_hat), dt [s].
 
     place : (q, t) where the directions are taken, and the coefficients that depend on the state.
     approach : velocities before the impact; None: u_A.

@@ -253,7 +253,7 @@ def gauss_seidel(closed, directions, laws, contacts, step, limit):
             if contacts.active[k] != 0 and not is_tangent(k, contacts):
                 relax(k, directions, laws, contacts, step.u_E)
         for j in range(N_DOF):  # `cancel`, where the terms of one contact are those of u_free with the other sign
-            if abs(step.u_E[j]) <= 2.0 * CANCELLED * abs(step.u_free[j]):
+            if rarely(abs(step.u_E[j]) <= 2.0 * CANCELLED * abs(step.u_free[j])):
                 step.u_E[j] = 0.0
         return int64(1)
     return sweep_contacts(directions, laws, contacts, step, limit)

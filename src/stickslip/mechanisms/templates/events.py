@@ -72,6 +72,16 @@ def may_strike(step, contacts, last_loaded):
 
 
 @dev
+def lasts_on(states):
+    """Whether an impact of the step before has its second half in this one; only schemes on position level have any."""
+    found = False
+    if IMPACT_STEPS == 2:
+        for k in range(N_CONTACTS):
+            found = found or states[k] == IMPACT
+    return found
+
+
+@dev
 def strikes_now(k, step, contacts, last_loaded):
     """Whether contact k, which carries load, has struck in this step."""
     unloaded = step - last_loaded[k] - 1

@@ -9,11 +9,19 @@ from stickslip.codes import CYCLE, FALLS, PHASE, PHASES, RISES
 from stickslip.jit.marks import dev, float64, int64, local_array, tight
 from stickslip.lcp.linear import ldl_factor
 from stickslip.mechanisms.templates.mass import bounded, free_velocity
-from stickslip.mechanisms.templates.model import EXTREMES, MASS_CONSTANT, N_CONTACTS, N_DOF, SECTION, STAYS, dynamics
+from stickslip.mechanisms.templates.model import (
+    EXTREMES,
+    MASS_CONSTANT,
+    N_CONTACTS,
+    N_DOF,
+    SECTION,
+    STAYS_ON_CARD,
+    dynamics,
+)
 from stickslip.mechanisms.templates.structs import Motion, Step
 from stickslip.mechanisms.templates.watch import note_extremes, passes, section_value
 
-TOGETHER = 32 if STAYS else 128
+TOGETHER = 32 if STAYS_ON_CARD else 128
 """Steps after which the members of a warp wait for one another: one that is ahead would meet its contacts alone."""
 ALONE = 128
 """Steps in one go on the CPU, where nobody waits."""

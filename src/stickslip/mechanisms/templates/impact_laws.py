@@ -28,7 +28,7 @@ from stickslip.mechanisms.templates.model import LAW, LAW_NUMBERS, N_CONTACTS, N
 
 COMPRESSION, DECOMPRESSION, FORCES = 0, 1, 2
 WHOLE, NONE, HALVES = 0, 1, 2
-"""What the search for Poisson's largest coefficients without a gain tries: all of them, none, or a share between."""
+"""Trials of the search for Poisson's largest coefficients without a gain: all of them, none, or a share between."""
 
 
 @dev

@@ -20,11 +20,11 @@ from stickslip.codes import (
 )
 from stickslip.jit.marks import entry, float64, int64, on_card, part
 from stickslip.lcp.linear import ldl_factor
-from stickslip.mechanisms.templates.events import book_contacts, label_contacts, may_strike, record, release
+from stickslip.mechanisms.templates.events import book_contacts, label_contacts, lasts_on, may_strike, record, release
 from stickslip.mechanisms.templates.flight import ALONE, TOGETHER, fly
 from stickslip.mechanisms.templates.held import hold_end, hold_motion, note_held, remember_start, take_rows
 from stickslip.mechanisms.templates.impact_laws import take_coefficients
-from stickslip.mechanisms.templates.lasting import NONE_LASTS, lasting_contact, stay
+from stickslip.mechanisms.templates.lasting import NONE_LASTS, lasting_contact, stay, stays_here
 from stickslip.mechanisms.templates.mass import contact_row, invert_mass
 from stickslip.mechanisms.templates.model import (
     CENTRED,
@@ -47,7 +47,6 @@ from stickslip.mechanisms.templates.model import (
     SECTIONS,
     SHARES,
     SPATIAL,
-    STAYS,
     WATCHED,
     energy,
     gap,
@@ -67,7 +66,7 @@ TALLIED = (
     MAX_RESIDUAL, MAX_PENETRATION, MAX_ENERGY_GAIN, MAX_LCP_SIZE, ITERATIONS, CONTACT_WORK, WORK_BEFORE,
 )  # fmt: skip
 """Numbers of the book that steps with contacts change: they stay in registers during a march."""
-ALWAYS_LABELLED = SHARES or IMPACT_STEPS == 2  # else contact states are written with the records, and at impacts
+# Contact states are written with the records, and at impacts; always where their shares are counted.
 
 
 @entry
@@ -99,7 +98,7 @@ def march(run, kept, records, n_steps, every):
             sizes_until = step + SIZES_LAST
         end = min(last + 1, step + together - step % together)
         while step < end:
-            if (FLIES or STAYS) and countdown > 1:
+            if (FLIES or stays_here()) and countdown > 1:
                 coasted = coast(m, step, min(end - step, countdown - 1), last - step, in_contact, lasting)
                 step += coasted
                 countdown -= coasted
@@ -111,7 +110,7 @@ def march(run, kept, records, n_steps, every):
             if status != DONE:
                 break
             in_contact = closed > 0
-            if STAYS:
+            if stays_here():
                 lasting = lasting_contact(m, closed, step)
             step += 1
             countdown -= 1
@@ -135,7 +134,7 @@ def coast(m, step, most, before_last, in_contact, lasting):
     coasted = int64(0)
     if FLIES and not in_contact:
         coasted = fly(m, step, most)
-    elif STAYS and lasting != NONE_LASTS:
+    elif stays_here() and lasting != NONE_LASTS:
         coasted = stay(lasting, m, step, min(most, before_last))
     return coasted
 
@@ -211,7 +210,7 @@ def give_state(m, kept):
 
 @part
 def begin_march(m, first):
-    """What is computed once: laws, constant matrices, the reach at the start; a status."""
+    """Work that is done once: laws, constant matrices, the reach at the start; a status."""
     q, u, run, step, directions = m.motion.q, m.motion.u, m.run, m.step, m.directions
     laws(run.p, m.laws.mu, m.laws.eps_N, m.laws.eps_T, m.laws.a)
     for k in range(N_CONTACTS):
@@ -258,7 +257,7 @@ def note_step(m, times, closed, in_contact, labelled, place):
     work = 0.0
     struck = False
     if closed > 0:
-        if ALWAYS_LABELLED or labelled or may_strike(times.step, m.contacts, m.memory.last_loaded):
+        if SHARES or labelled or may_strike(times.step, m.contacts, m.memory.last_loaded) or lasts_on(states):
             n_events, begins = label_contacts(
                 times, m.directions, m.laws, m.contacts, m.memory, states, events, n_events
             )

@@ -21,22 +21,18 @@ from stickslip.codes import (
 )
 from stickslip.jit.gpu import thread, threads
 from stickslip.jit.marks import dev, entry, float64, int64, local_array, rare
-from stickslip.laws.scalar import POISSON
+from stickslip.mechanisms.templates.judged import out_of_range
 from stickslip.mechanisms.templates.march import march
 from stickslip.mechanisms.templates.model import (
     DIRECTIONS_CONSTANT,
     GATES,
     KINDS,
-    LAW,
-    LAW_NUMBERS,
     MASS_CONSTANT,
     N_CONTACTS,
     N_DOF,
-    STATE_LAWS,
     STAYS,
     energy,
     gap,
-    laws,
 )
 from stickslip.mechanisms.templates.phases import times_of
 from stickslip.mechanisms.templates.structs import Asked, Kept, Motion, Records, Run, Watch
@@ -78,25 +74,11 @@ def u_of(row):
 @dev
 def judge_start(row, p, depth, g, E):
     """Whether a member can start: a status, as `simulate` would refuse it before its first step."""
-    mu = local_array(N_CONTACTS, float64)
-    eps_N = local_array(N_CONTACTS, float64)
-    eps_T = local_array(N_CONTACTS, float64)
-    threshold = local_array(N_CONTACTS, float64)
     for j in range(2 * N_DOF):
         if not abs(row[j]) < 1e300:
             return int64(START_NOT_FINITE)
-    laws(p, mu, eps_N, eps_T, threshold)
-    for k in range(N_CONTACTS):
-        if STATE_LAWS:  # the steps judge them where they are used
-            continue
-        if not (0.0 <= mu[k] < 1e300 and 0.0 <= threshold[k] < 1e300 and 0.0 <= eps_N[k] <= 1.0):
-            return int64(LAW_OUT_OF_RANGE)
-        if not 0.0 <= eps_T[k] <= 1.0:
-            return int64(LAW_OUT_OF_RANGE)
-        if LAW == POISSON and KINDS[k] == CONTACT:  # which asks for eps_T <= eps_N
-            own_N, own_T = p[LAW_NUMBERS + k], p[LAW_NUMBERS + N_CONTACTS + k]
-            if (own_T if own_T == own_T else eps_T[k]) > (own_N if own_N == own_N else eps_N[k]):
-                return int64(LAW_OUT_OF_RANGE)
+    if out_of_range(p):
+        return int64(LAW_OUT_OF_RANGE)
     gap(q_of(row), T_START, p, g)
     for k in range(N_CONTACTS):
         if KINDS[k] == CONTACT and not GATES[k] and not -g[k] <= depth:
@@ -166,6 +148,9 @@ def advance(row, p, asked):
     status = int64(row[STATUS])
     if first_step == 0 and status == DONE:
         status = judge_start(row, p, asked.depth, g, E)
+        row[STATUS] = status
+    elif status == DONE and out_of_range(p):  # parameters may have been set since the last steps
+        status = int64(LAW_OUT_OF_RANGE)
         row[STATUS] = status
     if status != DONE:
         return

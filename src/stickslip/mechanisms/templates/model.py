@@ -157,6 +157,7 @@ PAIRS = (
 # Steps without contacts have a loop of their own.
 PLAIN = SCHEME == MIDPOINT and PROJECTION == 0.0 and not SHARES and not GATED and set(KINDS) == {CONTACT}
 FLIES = PLAIN
-# Steps with one lasting contact have one, too, where its directions are constant.
+# Steps with one lasting contact have one, too.
 SWEEPS = SOLVER in (AUTO, GAUSS_SEIDEL) and 0 < N_CONTACTS <= 12  # beyond, arrays lie on the heap
-STAYS = PLAIN and SWEEPS and MASS_CONSTANT and DIRECTIONS_CONSTANT and not (LASTING or FRICTION_LAWS or STATE_LAWS)
+STAYS = PLAIN and SWEEPS and not (LASTING or FRICTION_LAWS or STATE_LAWS)
+STAYS_ON_CARD = STAYS and MASS_CONSTANT and DIRECTIONS_CONSTANT

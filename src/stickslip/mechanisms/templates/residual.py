@@ -4,7 +4,7 @@ import math
 
 from stickslip.codes import CONTACT, MAX_PENETRATION
 from stickslip.contact.spatial_contact import friction_defect, section_extent
-from stickslip.jit.marks import dev, part, rare
+from stickslip.jit.marks import dev, part, rare, rarely
 from stickslip.lcp.residuals import IMPULSE_SHARE
 from stickslip.mechanisms.templates.contacts import in_space, is_tangent, measure_sizes
 from stickslip.mechanisms.templates.model import N_CONTACTS, N_DOF, SPATIAL
@@ -16,7 +16,7 @@ def defects(k, directions, laws, contacts, end_N, end_T):
     N = contacts.Lambda[k, 0]
     T = contacts.Lambda[k, 1]
     bound = laws.mu[k] * N + laws.a[k]
-    if not (N >= 0.0 and abs(T) <= bound * (1.0 + 1e-12)):
+    if rarely(not (N >= 0.0 and abs(T) <= bound * (1.0 + 1e-12))):
         return math.inf, math.inf
     defect_N = 0.0
     defect_T = 0.0

@@ -17,7 +17,7 @@ from stickslip.codes import (
     STEWART,
     TANGENT,
 )  # fmt: skip
-from stickslip.jit.marks import dev, float64, int64, local_array, rare
+from stickslip.jit.marks import contained, dev, float64, int64, local_array, rare
 from stickslip.lcp.linear import ldl_factor, ldl_solve
 from stickslip.mechanisms.templates.model import (
     CONSTRAINED,
@@ -83,6 +83,15 @@ def settled(correction, before):
     return correction <= 1e-14 or (correction <= 1e-10 and correction > 0.5 * before)
 
 
+@contained
+def beyond_grain(change, grain, size, least):
+    """What is left of a correction beyond `least` times the positions, relative to `size`; these three are squares.
+
+    A function of its own, so that steps that do not need its roots do not wait for them.
+    """
+    return relative(max(0.0, math.sqrt(change) - least * math.sqrt(grain)), math.sqrt(size))
+
+
 @dev
 def correction_of(m):
     """Last correction of an implicit step's velocity against the velocities in it, in the kinetic energy's norm."""
@@ -96,7 +105,10 @@ def correction_of(m):
         terms = abs(m.motion.u[j]) + abs(m.step.dv[j]) + abs(u_E[j])
         size += weight[j] * terms * terms
     # gaps and stiff forces know positions to their last digits, and dt divides by little
-    return relative(max(0.0, math.sqrt(change) - GRAIN / m.run.dt * math.sqrt(grain)), math.sqrt(size))
+    least = GRAIN / m.run.dt
+    if change == 0.0 or change < 0.25 * least * least * grain:
+        return 0.0
+    return beyond_grain(change, grain, size, least)
 
 
 @rare

@@ -256,7 +256,7 @@ def rates(t, y, p, mode, out):
 
 @entry
 def indicators(T, Y, p, mode, out):
-    """What a mode needs to stay positive, at states Y (k, size): out (k, n, 3), inf where there is nothing to watch.
+    """Numbers positive while a mode lasts, at states Y (k, size): out (k, n, 3), inf where there is nothing to watch.
 
     [., ., 0]: the gap of an open contact (gamma_N of a clutch that runs free), lambda_N of a closed one.
     [., ., 1]: s gamma_T of a contact that slips (s x of a spring), mu lambda_N + a - |lambda_T| of one that sticks.

@@ -47,7 +47,7 @@ def orthonormal_rows(M, W_T, E, Z):
 
 @dev
 def freedom_left(w, alpha, Z):
-    """What the constraints leave of alpha = w M^-1 w: w P w of `mechanisms.inertia`; 0 where it is rounding alone."""
+    """alpha = w M^-1 w as constraints leave it: w P w of `mechanisms.inertia`; 0 where it is rounding alone."""
     rest = alpha
     for r in range(N_HELD):
         share = 0.0

@@ -1,4 +1,4 @@
-"""What the parts of a march hand to one another, by name.  A struct holds arrays; parts write into them.
+"""Structs that the parts of a march hand to one another.  A struct holds arrays; parts write into them.
 
 The translator resolves structs while it writes the text, so that they cost nothing.  Sizes: f coordinates, n contacts.
 """
@@ -9,7 +9,7 @@ Array = Any
 
 
 class Run(NamedTuple):
-    """What stays for all steps: parameters, time of step 0 [s], step length [s]; most sweeps of a solver, tolerance."""
+    """Values for all steps: parameters, time of step 0 [s], step length [s]; most sweeps of a solver, tolerance."""
 
     p: Array
     t0: float
@@ -19,7 +19,7 @@ class Run(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What is asked of members: step length [s], steps, most sweeps, tolerance, depth [m] in which none may start."""
+    """Wishes for members: step length [s], steps, most sweeps, tolerance, depth [m] in which none may start."""
 
     dt: float
     n_steps: int
@@ -84,7 +84,7 @@ class Motion(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What a step computes on its way from u_A to u_E.
+    """Values that a step computes on its way from u_A to u_E.
 
     q_C (f,): where the contacts are evaluated, the midpoint q_M of the midpoint rule.  h (f,): forces.  M (f, f): mass
     matrix, factored; inverse: M^-1 where the mass is constant.  dv (f,): M^-1 h dt.  u_free (f,): u_A + dv.
@@ -101,7 +101,7 @@ class Step(NamedTuple):
 
 
 class Implicit(NamedTuple):
-    """What schemes other than the midpoint rule need in a step.
+    """Values that schemes other than the midpoint rule need in a step.
 
     q_E (f,): coordinates at the end.  u_last (f,): velocity of the iteration before.  h_A (f,): forces at the begin.
     inertia (f, f): mass matrix, not factored; weight (f,): its diagonal.  K, C (f, f): derivatives of the forces by q
@@ -226,7 +226,7 @@ class Ended(NamedTuple):
 
 
 class Remembered(NamedTuple):
-    """What contacts remember from step to step.
+    """Memory of contacts from step to step.
 
     last_loaded (n,): number of the last step with a normal impulse.  N_before (n,): Lambda_N of the step before.
     total (n, 2): impulses since the last record.  reach (n,): how far a contact may seem open and yet take part.
@@ -258,7 +258,7 @@ class Lcp(NamedTuple):
 
 
 class Blocks(NamedTuple):
-    """What the LCP is assembled of, see `contact.planar_lcp.assemble`."""
+    """Parts of which the LCP is assembled, see `contact.planar_lcp.assemble`."""
 
     E: Array
     b: Array
@@ -327,7 +327,7 @@ class Held(NamedTuple):
 
 
 class Watch(NamedTuple):
-    """What is watched of a member: first step, level of the section, extremes of q and u (2, f), state at the begin."""
+    """Watched of a member: first step, level of the section, extremes of q and u (2, f), state at the begin."""
 
     first: int
     level: float
@@ -379,7 +379,7 @@ class Sides(NamedTuple):
 
 
 class Moved(NamedTuple):
-    """What a mode does: du (f,) accelerations; forces, gamma (n, 2), normal and tangential; gaps; friction bounds."""
+    """Effects of a mode: du (f,) accelerations; forces, gamma (n, 2), normal and tangential; gaps; friction bounds."""
 
     du: Array
     forces: Array

@@ -183,7 +183,7 @@ def watch_section(run, times, watch, motion, struck, book):
 
 @dev
 def watch_step(run, times, watch, motion, struck, states, book):
-    """What a member of an ensemble is asked for, after a step that has ended at `motion`."""
+    """Observations of a member of an ensemble, after a step that has ended at `motion`."""
     watch_section(run, times, watch, motion, struck, book)
     if EXTREMES:
         note_extremes(motion.q, motion.u, watch)

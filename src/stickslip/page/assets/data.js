@@ -1,6 +1,6 @@
 // ---- data: payloads with typed arrays, time, names and numbers as people read them ------------------------------
 
-const FORMAT = 1;
+const FORMAT = 2;
 const STATES = ["open", "stick", "slip-plus", "slip-minus", "impact", "closed"];
 const STATE_WORDS = ["open", "stick", "slip +", "slip −", "impact", "closed"];
 const IMPACT = 4;
@@ -10,8 +10,16 @@ function unpacked(value) {
   if (Array.isArray(value)) return value.map(unpacked);
   if (value === null || typeof value !== "object" || ArrayBuffer.isView(value)) return value;
   if ("f32" in value) return new Float32Array(bytes(value.f32).buffer);
+  if ("i16" in value) return fromShorts(value);
   if ("u8" in value) return bytes(value.u8);
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, unpacked(item)]));
+}
+
+/** Rows of numbers that came as 16 bits each: middle + step * code, by columns. */
+function fromShorts({i16, middle, step}) {
+  const codes = new Int16Array(bytes(i16).buffer), found = new Float32Array(codes.length), width = step.length;
+  for (let i = 0, k = 0; i < codes.length; i++, k = k + 1 === width ? 0 : k + 1) found[i] = codes[i] === -32768 ? NaN : middle[k] + step[k] * codes[i];
+  return found;
 }
 
 function bytes(text) {
@@ -94,8 +102,15 @@ function prepared(raw) {
   for (const curve of run.curves) Object.assign(curve, extent(withoutRounding(curve, run.curves)));
   run.strongest = Math.max(1e-300, ...run.impactsOf.map((own) => own.strongest));
   run.force = typicalForce(run);
+  if (run.motion) shareSolids(run.motion);
   if (run.motion && run.motion.follow) run.motion.camera = followed(run.motion);
   return run;
+}
+
+/** Solids by their numbers: bodies of one shape have one solid. */
+function shareSolids(motion) {
+  for (const body of motion.bodies ?? []) body.solids = body.solids.map((number) => motion.solids[number]);
+  return motion;
 }
 
 function impactsOf(impacts, k) {
@@ -111,9 +126,11 @@ function impactsOf(impacts, k) {
 
 /** Rounding shown as the zero it stands for: far below all curves of the same kind, or below what a motion can be. */
 function withoutRounding(curve, curves) {
-  const alike = curves.filter((other) => other.group === curve.group && other.unit === curve.unit);
-  curve.scale = alike[0].scale ?? Math.max(...alike.map(({values}) => { const {low, high} = extent(values); return Math.max(-low, high); }));
-  const least = Math.max(1e-12 * curve.scale, ["coordinate", "velocity"].includes(curve.group) ? 1e-12 : 0), {values} = curve;
+  const kin = curves.filter((other) => other.group === curve.group), alike = kin.filter((other) => other.unit === curve.unit);
+  const most = ({values}) => { const {low, high} = extent(values); return Math.max(-low, high); };
+  curve.scale = alike[0].scale ?? Math.max(...alike.map(most));
+  curve.whole = kin[0].whole ?? Math.max(...kin.map(most)); // of all units: turns of 1e-12 rad/s beside 6 m/s are none
+  const least = Math.max(1e-12 * curve.scale, ["coordinate", "velocity"].includes(curve.group) ? Math.max(1e-12, 1e-12 * curve.whole) : 0), {values} = curve;
   for (let i = 0; i < values.length; i++) if (Math.abs(values[i]) < least) values[i] = 0;
   return values;
 }

@@ -236,10 +236,11 @@ function tick(now) {
     app.dirty = true;
   }
   if (app.dirty) {
-    const t = app.t;
+    const t = app.t, begin = performance.now();
     if (app.run) app.t = Math.min(t, app.run.t1);
     paint();
     app.t = t;
+    app.cost = performance.now() - begin; // milliseconds of a frame that are ours; the browser and the card take theirs after it
     if (app.run && app.t >= app.run.t1 + 0.6 * app.speed) app.t = app.run.t0; // rest a moment, then begin again
   }
   requestAnimationFrame(tick);
@@ -433,9 +434,9 @@ const KEYS = {
 function live() { return !document.body.classList.contains("from-disk"); }
 
 function onKey(event) {
-  const tag = event.target.tagName;
+  const tag = event.target.tagName, turned = ["checkbox", "range"].includes(event.target.type), own = turned || ["BUTTON", "SUMMARY"].includes(tag);
   if (event.ctrlKey || event.metaKey || event.altKey || !app.run || byId("keys").open || byId("picker").open) return;
-  if (["INPUT", "SELECT", "TEXTAREA"].includes(tag) || (event.key === " " && ["BUTTON", "SUMMARY"].includes(tag))) return;
+  if ((["INPUT", "SELECT", "TEXTAREA"].includes(tag) && !turned) || (own && event.key === " ") || (turned && event.key.length > 1)) return; // they have these keys themselves
   const action = KEYS[event.key] ?? KEYS[event.key.toLowerCase()];
   if (!action) return;
   event.preventDefault();

@@ -63,13 +63,22 @@ function drawForces(context, {first, point, force, typical}, frame, seen) {
   }
 }
 
+/** An arrow with a rim in the colour of the stage, so that it is seen on dark bodies, too. */
 function arrowTo(context, [x, y], angle, length) {
   const [tx, ty] = [x + length * Math.cos(angle), y + length * Math.sin(angle)], head = Math.min(8, 0.4 * length + 2);
-  stretch(context, [x, y], [tx - 0.7 * head * Math.cos(angle), ty - 0.7 * head * Math.sin(angle)], [], theme.get("ink"), 1.8);
-  context.beginPath();
-  context.moveTo(tx, ty);
-  for (const side of [-0.42, 0.42]) context.lineTo(tx - head * Math.cos(angle + side), ty - head * Math.sin(angle + side));
-  context.closePath();
+  const neck = [tx - 0.7 * head * Math.cos(angle), ty - 0.7 * head * Math.sin(angle)];
+  const tip = () => {
+    context.beginPath();
+    context.moveTo(tx, ty);
+    for (const side of [-0.42, 0.42]) context.lineTo(tx - head * Math.cos(angle + side), ty - head * Math.sin(angle + side));
+    context.closePath();
+  };
+  stretch(context, [x, y], neck, [], theme.get("stage"), 4.2);
+  tip();
+  Object.assign(context, {strokeStyle: theme.get("stage"), lineWidth: 2.4, lineJoin: "round"});
+  context.stroke();
+  stretch(context, [x, y], neck, [], theme.get("ink"), 1.8);
+  tip();
   context.fillStyle = theme.get("ink");
   context.fill();
 }

@@ -27,7 +27,7 @@ function drawCards() {
   button.classList.add("drawn");
   const entry = app.glances.find(({name}) => name === button.dataset.name), canvas = button.querySelector("canvas");
   if (entry.motion) {
-    const run = {motion: unpacked(entry.motion), contacts: [], impactsOf: [], t0: 0, t1: 1};
+    const run = {motion: shareSolids(unpacked(entry.motion)), contacts: [], impactsOf: [], t0: 0, t1: 1};
     const stage = run.motion.kind === "plane" ? new PlaneStage(canvas) : new ProjectedStage(canvas);
     stage.draw(run, 0, {speed: 1, bare: true});
   } else canvas.classList.add("empty");

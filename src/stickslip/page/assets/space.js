@@ -1,4 +1,4 @@
-// ---- space: scenes with WebGL 2, or projected onto a plain canvas where that is missing ---------------------------
+// ---- space: the camera of scenes, and scenes projected onto a plain canvas where WebGL 2 is missing ----------------
 
 const LIGHT = normalised([-0.45, -0.6, 1.1]);
 const ANGLE = 0.82; // of view, from bottom to top [rad]
@@ -12,9 +12,15 @@ class SpaceView {
   drag(dx, dy) { this.yaw -= 0.008 * dx; this.pitch = Math.max(-0.2, Math.min(1.5, this.pitch + 0.008 * dy)); }
   magnify(factor) { this.zoom = Math.min(40, Math.max(0.1, this.zoom * factor)); }
 
+  /** The box of a run, with that of the run it is compared with. */
+  both(box) {
+    const other = this.earlier?.motion?.box;
+    return other ? box.map((x, k) => (k < 3 ? Math.min(x, other[k]) : Math.max(x, other[k]))) : box;
+  }
+
   /** What to look at: everything that moves, or the bodies as they go where they go far. */
   subject(run, t) {
-    const [ax, ay, az, bx, by, bz] = run.motion.box, radius = 0.5 * Math.hypot(bx - ax, by - ay, bz - az) || 1;
+    const [ax, ay, az, bx, by, bz] = this.both(run.motion.box), radius = 0.5 * Math.hypot(bx - ax, by - ay, bz - az) || 1;
     const path = run.motion.path ??= middlePath(run.motion);
     if (path.radius * 4 > radius) return {target: [(ax + bx) / 2, (ay + by) / 2, (az + bz) / 2], radius, corners: halfDiagonals([bx - ax, by - ay, bz - az])};
     const at = between(run.motion.t, t);
@@ -29,16 +35,10 @@ class SpaceView {
     return {matrix: multiplied(projection, lookAt(eye, target)), eye, target, radius, distance};
   }
 
-  /** Model matrices of the bodies at time t, null for those that are not there. */
+  /** Model matrices of the bodies at time t, null for those that are not there.  They stand in one array, which the next call fills again. */
   placements(run, t) {
-    const motion = run.motion, at = between(motion.t, t), moving = motion.bodies.filter((body) => body.channel >= 0).length;
-    let row = 0;
-    return motion.bodies.map((body) => {
-      if (body.channel < 0) return body.fixed ??= placement(body.pose);
-      const pose = [0, 1, 2, 3, 4, 5, 6].map((k) => mixed(motion.poses, at, 7 * moving, 7 * row + k));
-      row++;
-      return pose.some(Number.isNaN) ? null : placement(pose);
-    });
+    const motion = run.motion, at = between(motion.t, t), {places, rows, moving} = motion.places ??= roomForPlaces(motion);
+    return motion.bodies.map((_, k) => (rows[k] < 0 || placeAt(motion.poses, 7 * moving * at.i + 7 * rows[k], 7 * moving * at.j + 7 * rows[k], at.s, places[k]) ? places[k] : null));
   }
 
   /** The moving body at a point of the canvas, the nearest of those that are there, and the way of a hand across the view. */
@@ -63,107 +63,37 @@ class SpaceView {
   colour(run, body, number, t, options) {
     const base = body.style === "static" ? theme.get("ground") : body.style === "driven" ? theme.get("wood") : shade(number);
     const state = body.channel >= 0 && run.contacts[body.channel] ? stateAt(run, body.channel, t, HELD * options.speed) : 0;
-    return state ? blend(rgb(base), rgb(theme.get(STATES[state])), 0.5) : rgb(base);
+    return tint(base, state ? theme.get(STATES[state]) : base);
   }
 }
 
-class SolidStage extends SpaceView {
-  constructor(canvas, gl) {
-    super(canvas);
-    this.gl = gl;
-    this.program = program(gl, VERTEX, FRAGMENT);
-    this.meshes = new Map();
-  }
-
-  draw(run, t, options) {
-    const gl = this.gl, ratio = Math.min(window.devicePixelRatio || 1, 2), canvas = this.canvas;
-    const w = Math.max(1, Math.round(canvas.clientWidth * ratio)), h = Math.max(1, Math.round(canvas.clientHeight * ratio));
-    if (canvas.width !== w || canvas.height !== h) { canvas.width = w; canvas.height = h; }
-    const view = this.look(run, t, w, h);
-    gl.viewport(0, 0, w, h);
-    gl.clearColor(...rgb(theme.get("stage")), 1);
-    gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT | gl.STENCIL_BUFFER_BIT);
-    gl.enable(gl.DEPTH_TEST);
-    gl.useProgram(this.program.handle);
-    this.set("view", view.matrix);
-    this.set("eye", view.eye);
-    this.set("light", LIGHT);
-    this.set("faintness", view.radius * 5);
-    const places = this.placements(run, t), pieces = this.pieces(run, places, t, options);
-    for (const piece of pieces) this.piece(piece, view);
-    this.shadows(pieces, view);
-    this.over(run, t, options);
-  }
-
-  /** Joints and forces stand on a canvas of their own in front of this one. */
-  over(run, t, options) {
-    const canvas = byId("over"), {context, width, height} = surface(canvas);
-    context.clearRect(0, 0, width, height);
-    drawOver(context, run, t, options, seenBy(this.look(run, t, width, height), width, height));
-  }
-
-  /** Every solid with its model matrix and colour. */
-  pieces(run, places, t, options) {
-    const found = [];
-    run.motion.bodies.forEach((body, number) => {
-      if (!places[number]) return;
-      const colour = this.colour(run, body, number, t, options);
-      for (const solid of body.solids) found.push({solid, colour, model: multiplied(places[number], solid.own ??= framed(solid))});
-    });
-    return found;
-  }
-
-  piece({solid, colour, model}, view) {
-    if (solid.kind === "plane" && hides(model, view)) return;
-    this.set("model", solid.kind === "plane" ? multiplied(underfoot(model, view.target), scaled(view.radius * (model[10] > 0.5 ? 12 : 1.5))) : model);
-    this.set("colour", [...colour, 1]);
-    this.set("pattern", solid.kind === "plane" ? 1 : solid.kind === "sphere" ? 2 : 0);
-    this.set("cell", niceBelow(view.radius * 0.6));
-    this.fill(solid);
-  }
-
-  /** Shadows on the first plane: solids flattened along the light, each place darkened once. */
-  shadows(pieces, view) {
-    const gl = this.gl, floor = pieces.find((piece) => piece.solid.kind === "plane");
-    if (!floor || hides(floor.model, view)) return;
-    gl.enable(gl.BLEND);
-    gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
-    gl.enable(gl.STENCIL_TEST);
-    gl.stencilFunc(gl.EQUAL, 0, 1);
-    gl.stencilOp(gl.KEEP, gl.KEEP, gl.INCR);
-    gl.depthMask(false);
-    const flat = flattened(floor.model, LIGHT, 2e-3 * view.radius);
-    this.set("colour", [0.05, 0.08, 0.12, 0.2]);
-    this.set("pattern", 3);
-    for (const {solid, model} of pieces) if (solid.kind !== "plane" && solid.kind !== "field") {
-      this.set("model", multiplied(flat, model));
-      this.fill(solid);
-    }
-    gl.depthMask(true);
-    gl.disable(gl.STENCIL_TEST);
-    gl.disable(gl.BLEND);
-  }
-
-  set(name, value) {
-    const gl = this.gl, place = this.program.places[name];
-    if (typeof value === "number") name === "pattern" ? gl.uniform1i(place, value) : gl.uniform1f(place, value);
-    else if (value.length === 16) gl.uniformMatrix4fv(place, false, value);
-    else if (value.length === 4) gl.uniform4fv(place, value);
-    else gl.uniform3fv(place, value);
-  }
-
-  fill(solid) {
-    const gl = this.gl, key = solid.key ??= JSON.stringify([solid.kind, solid.size, solid.vertices, solid.heights]);
-    if (!this.meshes.has(key)) this.meshes.set(key, uploaded(gl, this.program, triangles(solid)));
-    const mesh = this.meshes.get(key);
-    gl.bindVertexArray(mesh.array);
-    gl.drawArrays(gl.TRIANGLES, 0, mesh.count);
-  }
+/** One array for the matrices of all bodies, a view of it for each, and the row of each among those that move. */
+function roomForPlaces({bodies}) {
+  const all = new Float32Array(16 * bodies.length), places = bodies.map((_, k) => all.subarray(16 * k, 16 * k + 16));
+  let moving = 0;
+  const rows = bodies.map((body, k) => {
+    if (body.channel >= 0) return moving++;
+    places[k].set(placement(body.pose));
+    return -1;
+  });
+  return {places, rows, moving};
 }
 
-/** The same scene without WebGL: faces sorted by their distance and filled. */
+/** Fill the matrix between two poses of an array, position and quaternion from i and j; false where there is none. */
+function placeAt(poses, i, j, s, matrix) {
+  if (Number.isNaN(poses[i])) { if (!(s > 0.999)) return false; i = j; }
+  if (Number.isNaN(poses[j])) { if (Number.isNaN(poses[i])) return false; j = i; }
+  const r = 1 - s, turned = poses[i + 3] * poses[j + 3] + poses[i + 4] * poses[j + 4] + poses[i + 5] * poses[j + 5] + poses[i + 6] * poses[j + 6];
+  const e = turned < 0 ? -s : s; // two quaternions are one turn: the way between is the short one
+  fillPlacement(matrix, r * poses[i] + s * poses[j], r * poses[i + 1] + s * poses[j + 1], r * poses[i + 2] + s * poses[j + 2],
+    r * poses[i + 3] + e * poses[j + 3], r * poses[i + 4] + e * poses[j + 4], r * poses[i + 5] + e * poses[j + 5], r * poses[i + 6] + e * poses[j + 6]);
+  return true;
+}
+
+/** Scenes without WebGL: faces sorted by their distance and filled. */
 class ProjectedStage extends SpaceView {
   draw(run, t, options) {
+    this.earlier = options.earlier;
     const {context, width, height} = surface(this.canvas), view = this.look(run, t, width, height), faces = [];
     context.clearRect(0, 0, width, height);
     const places = this.placements(run, t);
@@ -175,7 +105,19 @@ class ProjectedStage extends SpaceView {
     });
     faces.sort((a, b) => b.depth - a.depth);
     for (const face of faces) this.face(context, face);
+    if (options.earlier?.motion?.kind === "space") this.ghost(context, options.earlier, t, view, seen);
     drawOver(context, run, t, options, seen);
+  }
+
+  /** Bodies of the run that is compared with, faint. */
+  ghost(context, run, t, view, seen) {
+    const places = this.placements(run, Math.min(t, run.t1)), faces = [], colour = rgb(theme.get("accent"));
+    run.motion.bodies.forEach((body, number) => {
+      if (body.channel >= 0 && places[number]) for (const solid of body.solids) this.faces(solid, multiplied(places[number], solid.own ??= framed(solid)), colour, view, seen, faces);
+    });
+    context.globalAlpha = 0.2;
+    for (const face of faces) this.face(context, face);
+    context.globalAlpha = 1;
   }
 
   faces(solid, model, colour, view, seen, faces) {
@@ -184,7 +126,11 @@ class ProjectedStage extends SpaceView {
       if (at && side) faces.push({depth: at[2], disk: [at[0], at[1], Math.hypot(side[0] - at[0], side[1] - at[1])], colour});
       return;
     }
-    const mesh = solid.flat ??= solid.kind === "plane" ? plate(view.radius * 3) : triangles(solid, 10);
+    if (solid.kind === "plane") {
+      if (hides(model, view)) return;
+      model = multiplied(underfoot(model, view.target), scaled(view.radius * (model[10] > 0.5 ? 4 : 1.5)));
+    }
+    const mesh = solid.flat ??= solid.kind === "plane" ? tiles(8) : triangles(solid, 10);
     for (let i = 0; i < mesh.points.length; i += 9) {
       const corners = [0, 3, 6].map((k) => transformed(model, mesh.points.slice(i + k, i + k + 3)));
       const normal = normalised(cross(sub(corners[1], corners[0]), sub(corners[2], corners[0])));
@@ -201,12 +147,8 @@ class ProjectedStage extends SpaceView {
     const fill = `rgb(${colour.map((c) => Math.round(255 * c)).join(",")})`;
     context.beginPath();
     if (disk) {
-      const [x, y, r] = disk, glow = context.createRadialGradient(x - 0.35 * r, y - 0.4 * r, 0.1 * r, x, y, r);
-      glow.addColorStop(0, `rgb(${blend(colour, [1, 1, 1], 0.45).map((c) => Math.round(255 * c)).join(",")})`);
-      glow.addColorStop(1, fill);
-      context.arc(x, y, r, 0, 2 * Math.PI);
-      context.fillStyle = glow;
-      context.fill();
+      const [x, y, r] = disk;
+      context.drawImage(ball(fill, colour), x - r, y - r, 2 * r, 2 * r);
       return;
     }
     points.forEach(([x, y]) => context.lineTo(x, y));
@@ -215,6 +157,21 @@ class ProjectedStage extends SpaceView {
     context.fill();
     context.stroke();
   }
+}
+
+/** A ball of a colour as a picture, made once: a glow for each of a thousand balls costs a frame more than it has. */
+const balls = new Map();
+function ball(fill, colour) {
+  if (balls.has(fill)) return balls.get(fill);
+  const r = 64, picture = Object.assign(document.createElement("canvas"), {width: 2 * r, height: 2 * r}), context = picture.getContext("2d");
+  const glow = context.createRadialGradient(0.65 * r, 0.6 * r, 0.1 * r, r, r, r);
+  glow.addColorStop(0, `rgb(${blend(colour, [1, 1, 1], 0.45).map((c) => Math.round(255 * c)).join(",")})`);
+  glow.addColorStop(1, fill);
+  context.arc(r, r, r, 0, 2 * Math.PI);
+  context.fillStyle = glow;
+  context.fill();
+  balls.set(fill, picture);
+  return picture;
 }
 
 /** Where a point of the world is seen on a canvas, with its depth; null behind the eye. */
@@ -309,70 +266,19 @@ function fieldTriangles({heights, size}, add3) {
   }
 }
 
+/** A plate of many tiles, so that only those behind the eye are missing. */
+function tiles(n) {
+  const points = [], at = (i) => (2 * i) / n - 1;
+  for (let i = 0; i < n; i++) for (let j = 0; j < n; j++) {
+    const [a, b, c, d] = [at(i), at(i + 1), at(j), at(j + 1)];
+    points.push(a, c, 0, b, c, 0, b, d, 0, a, c, 0, b, d, 0, a, d, 0);
+  }
+  return {points};
+}
+
 function plate(size) {
   const s = size, points = [-s, -s, 0, s, -s, 0, s, s, 0, -s, -s, 0, s, s, 0, -s, s, 0];
   return {points, normals: Array(6).fill([0, 0, 1]).flat()};
-}
-
-function uploaded(gl, {attributes}, {points, normals}) {
-  const array = gl.createVertexArray();
-  gl.bindVertexArray(array);
-  for (const [name, data] of [["point", points], ["normal", normals]]) {
-    gl.bindBuffer(gl.ARRAY_BUFFER, gl.createBuffer());
-    gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(data), gl.STATIC_DRAW);
-    if (attributes[name] < 0) continue;
-    gl.enableVertexAttribArray(attributes[name]);
-    gl.vertexAttribPointer(attributes[name], 3, gl.FLOAT, false, 0, 0);
-  }
-  return {array, count: points.length / 3};
-}
-
-const VERTEX = `#version 300 es
-in vec3 point; in vec3 normal;
-uniform mat4 view; uniform mat4 model;
-out vec3 world; out vec3 facing; out vec3 own;
-void main() {
-  vec4 at = model * vec4(point, 1.0);
-  world = at.xyz; own = point; facing = mat3(model) * normal;
-  gl_Position = view * at;
-}`;
-const FRAGMENT = `#version 300 es
-precision highp float;
-in vec3 world; in vec3 facing; in vec3 own;
-uniform vec3 eye; uniform vec3 light; uniform vec4 colour; uniform int pattern; uniform float cell; uniform float faintness;
-out vec4 result;
-void main() {
-  if (pattern == 3) { result = colour; return; }
-  vec3 n = normalize(facing), to = normalize(eye - world);
-  float sun = max(dot(n, light), 0.0), sky = 0.5 + 0.5 * n.z;
-  float shine = pattern == 1 ? 0.0 : 0.22 * pow(max(dot(reflect(-light, n), to), 0.0), 28.0);
-  vec3 base = colour.rgb;
-  if (pattern == 2 && own.x * own.y * own.z < 0.0) base *= 0.72;
-  if (pattern == 1) {
-    vec2 at = own.xy * length(dFdx(world)) / max(length(dFdx(own)), 1e-12) / cell;
-    float odd = mod(floor(at.x) + floor(at.y), 2.0);
-    base *= 0.9 - 0.05 * odd;
-    base = mix(base, vec3(base * 1.02), smoothstep(0.2, 1.0, length(world - eye) / faintness / 4.0));
-  }
-  result = vec4(base * (0.5 + 0.22 * sky + 0.48 * sun) + shine, 1.0);
-}`;
-
-function program(gl, vertex, fragment) {
-  const handle = gl.createProgram();
-  for (const [kind, text] of [[gl.VERTEX_SHADER, vertex], [gl.FRAGMENT_SHADER, fragment]]) {
-    const shader = gl.createShader(kind);
-    gl.shaderSource(shader, text);
-    gl.compileShader(shader);
-    if (!gl.getShaderParameter(shader, gl.COMPILE_STATUS)) throw new Error(gl.getShaderInfoLog(shader));
-    gl.attachShader(handle, shader);
-  }
-  gl.linkProgram(handle);
-  const names = ["view", "model", "eye", "light", "colour", "pattern", "cell", "faintness"];
-  return {
-    handle,
-    places: Object.fromEntries(names.map((name) => [name, gl.getUniformLocation(handle, name)])),
-    attributes: {point: gl.getAttribLocation(handle, "point"), normal: gl.getAttribLocation(handle, "normal")},
-  };
 }
 
 // ---- vectors, matrices by columns as WebGL has them, colours ------------------------------------------------------
@@ -384,10 +290,12 @@ function cross(a, b) { return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b
 function normalised(a) { const s = Math.hypot(...a) || 1; return a.map((x) => x / s); }
 function across(view, size) { return normalised(cross(sub(view.target, view.eye), [0, 0, 1])).map((x) => x * size); }
 
-function multiplied(a, b) {
-  const found = new Float32Array(16);
-  for (let column = 0; column < 4; column++) for (let row = 0; row < 4; row++)
-    for (let k = 0; k < 4; k++) found[4 * column + row] += a[4 * k + row] * b[4 * column + k];
+function multiplied(a, b) { return product(new Float32Array(16), 0, a, b); }
+
+/** The product of two matrices, written into an array from a place on. */
+function product(found, from, a, b) {
+  for (let column = 0; column < 16; column += 4) for (let row = 0; row < 4; row++)
+    found[from + column + row] = a[row] * b[column] + a[4 + row] * b[column + 1] + a[8 + row] * b[column + 2] + a[12 + row] * b[column + 3];
   return found;
 }
 
@@ -407,13 +315,15 @@ function lookAt(eye, target) {
 }
 
 /** Position and quaternion (w, x, y, z) as a matrix. */
-function placement([px, py, pz, w0, x0, y0, z0]) {
-  const s = Math.hypot(w0, x0, y0, z0) || 1, w = w0 / s, x = x0 / s, y = y0 / s, z = z0 / s;
-  return [
-    1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y), 0,
-    2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x), 0,
-    2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y), 0, px, py, pz, 1,
-  ];
+function placement(pose) { return fillPlacement(new Float32Array(16), ...pose); }
+
+function fillPlacement(m, px, py, pz, w0, x0, y0, z0) {
+  const n = Math.sqrt(w0 * w0 + x0 * x0 + y0 * y0 + z0 * z0) || 1, w = w0 / n, x = x0 / n, y = y0 / n, z = z0 / n;
+  m[0] = 1 - 2 * (y * y + z * z); m[1] = 2 * (x * y + w * z); m[2] = 2 * (x * z - w * y); m[3] = 0;
+  m[4] = 2 * (x * y - w * z); m[5] = 1 - 2 * (x * x + z * z); m[6] = 2 * (y * z + w * x); m[7] = 0;
+  m[8] = 2 * (x * z + w * y); m[9] = 2 * (y * z - w * x); m[10] = 1 - 2 * (x * x + y * y); m[11] = 0;
+  m[12] = px; m[13] = py; m[14] = pz; m[15] = 1;
+  return m;
 }
 
 /** Frame of a solid in its body; `turn` comes by rows. */
@@ -450,6 +360,14 @@ function flattened(model, light, lift) {
 function rgb(colour) {
   if (colour.startsWith("#")) return [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16) / 255);
   return colour.match(/[\d.]+/g).slice(0, 3).map((x) => x / 255);
+}
+
+/** A colour with as much of another one, as numbers; the few that there are are worked out once. */
+const tints = new Map();
+function tint(base, other) {
+  const key = base + other;
+  if (!tints.has(key)) tints.set(key, base === other ? rgb(base) : blend(rgb(base), rgb(other), 0.5));
+  return tints.get(key);
 }
 function blend(a, b, part) { return a.map((x, i) => x + part * (b[i] - x)); }
 

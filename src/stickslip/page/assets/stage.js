@@ -219,8 +219,9 @@ class PlaneStage {
       this.line("guide", 1);
       const number = +(shape.factor * k * tick).toPrecision(6);
       if (!even) continue;
-      this.text({text: `${number}${unit}`.replace("-", "−"), anchor: "right"}, [this.x(x - 0.52 * tick), y]);
-      unit = "";
+      const named = y > 64; // below the clock, which would cover it
+      this.text({text: `${number}${named ? unit : ""}`.replace("-", "−"), anchor: "right"}, [this.x(x - 0.52 * tick), y]);
+      if (named) unit = "";
     }
   }
 
@@ -286,17 +287,28 @@ class PlaneStage {
     this.arrow(x, y, x + dx, y + dy, hit >= 0 ? "impact" : "ink", hit >= 0 ? 3.2 : 2);
   }
 
+  /** An arrow with a rim in the colour of the stage, so that it is seen on dark bodies, too. */
   arrow(x0, y0, x1, y1, colour, width) {
     const context = this.context, angle = Math.atan2(y1 - y0, x1 - x0), head = 4 + 2 * width;
-    context.beginPath();
-    context.moveTo(x0, y0);
-    context.lineTo(x1 - 0.7 * head * Math.cos(angle), y1 - 0.7 * head * Math.sin(angle));
+    const shaft = () => {
+      context.beginPath();
+      context.moveTo(x0, y0);
+      context.lineTo(x1 - 0.7 * head * Math.cos(angle), y1 - 0.7 * head * Math.sin(angle));
+    };
+    const tip = () => {
+      context.beginPath();
+      context.moveTo(x1, y1);
+      for (const side of [-0.42, 0.42])
+        context.lineTo(x1 - head * Math.cos(angle + side), y1 - head * Math.sin(angle + side));
+      context.closePath();
+    };
+    shaft();
+    this.line("stage", width + 3);
+    tip();
+    this.line("stage", 3);
+    shaft();
     this.line(colour, width);
-    context.beginPath();
-    context.moveTo(x1, y1);
-    for (const side of [-0.42, 0.42])
-      context.lineTo(x1 - head * Math.cos(angle + side), y1 - head * Math.sin(angle + side));
-    context.closePath();
+    tip();
     context.fillStyle = theme.get(colour);
     context.fill();
   }

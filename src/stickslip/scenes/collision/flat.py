@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from stickslip.jit import kernel
-from stickslip.scenes.collision.round import add_point, nearest_of_segments
+from stickslip.scenes.collision.round import add_point
 from stickslip.scenes.layout import MAX_POINTS, ZERO, Hulls, Room
 from stickslip.scenes.rotation import rotate, rotate_back, to_world
 
@@ -65,20 +65,26 @@ def separation(
 @kernel
 def best_face(
     hulls: Hulls, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, other: np.ndarray, others: int,
-    margin: float,
-) -> tuple[int, float]:  # fmt: skip
-    """The face (of a polygon: edge) that separates best and how far; stops at one that is farther than `margin`."""
-    face, best = 0, -np.inf
+    margin: float, rounding: float,
+) -> tuple[int, float, bool]:  # fmt: skip
+    """The face (of a polygon: edge) that separates best, how far, and whether a second one does so but for rounding.
+
+    Of such faces the first is taken.  Stops at a face that is farther than `margin`.
+    """
+    face, best, tied = 0, -np.inf, False
     for f in range(table[3]):
         n = normals[f]
         v = corners[hulls.corners[hulls.loops[table[2] + f, 0]]]
         level = n[0] * v[0] + n[1] * v[1] + n[2] * v[2]
-        s = lowest(other, others, n[0], n[1], n[2], level, best)
-        if s > best:
-            face, best = f, s
+        s = lowest(other, others, n[0], n[1], n[2], level, best - rounding)
+        if s > best + rounding:
+            face, best, tied = f, s, False
             if s > margin:
                 break
-    return face, best
+        elif s > best - rounding:
+            b = normals[face]
+            tied = tied or n[0] * b[0] + n[1] * b[1] + n[2] * b[2] < ALIGNED
+    return face, best, tied
 
 
 @kernel(apart=True)
@@ -432,125 +438,3 @@ def corners_beside(
                 sign * n[0], sign * n[1], sign * n[2], gap,
             )  # fmt: skip
     return found
-
-
-@kernel
-def best_faces(
-    hulls: Hulls, room: Room, table_a: np.ndarray, pose_a: np.ndarray, table_b: np.ndarray, pose_b: np.ndarray,
-    margin: float,
-) -> tuple[int, float, int, float]:  # fmt: skip
-    """Put two shapes in their places; the face of each that parts them best, with the distance there.
-
-    Where a face of a parts them by more than the margin, b is not asked.
-    """
-    A, B = room.corners_a, room.corners_b
-    place(hulls, table_a, pose_a, A, room.normals_a)
-    place(hulls, table_b, pose_b, B, room.normals_b)
-    face_a, s_a = best_face(hulls, table_a, A, room.normals_a, B, table_b[1], margin)
-    if s_a > margin:
-        return face_a, s_a, face_a, s_a
-    face_b, s_b = best_face(hulls, table_b, B, room.normals_b, A, table_a[1], margin)
-    return face_a, s_a, face_b, s_b
-
-
-@kernel(apart=True)
-def hull_pair(
-    hulls: Hulls, room: Room, table_a: np.ndarray, pose_a: np.ndarray, table_b: np.ndarray, pose_b: np.ndarray,
-    size: float, margin: float,
-) -> int:  # fmt: skip
-    """Two convex polyhedra."""
-    A, B = room.corners_a, room.corners_b
-    face_a, s_a, face_b, s_b = best_faces(hulls, room, table_a, pose_a, table_b, pose_b, margin)
-    if s_a > margin or s_b > margin:
-        return 0
-    tolerance = PREFERENCE * size
-    best = s_b if s_b > s_a + tolerance else s_a
-    a, b, c = middle(A, table_a[1])
-    d, e, f = middle(B, table_b[1])
-    towards = (d - a, e - b, f - c)
-    reach = max(margin, -best) + CLIP * size
-    i, j, s, x, y, z = edge_axes(hulls, room, table_a, face_a, table_b, face_b, towards, best + tolerance, reach)
-    if i >= 0 and s > margin:
-        return 0
-    if i >= 0:
-        i = support_edge(hulls, table_a, A, i, x, y, z)
-        j = support_edge(hulls, table_b, B, j, -x, -y, -z)
-        P, Q = A[hulls.edges[i, 0]], A[hulls.edges[i, 1]]
-        R, S = B[hulls.edges[j, 0]], B[hulls.edges[j, 1]]
-        v, w = nearest_of_segments(P[0], P[1], P[2], Q[0], Q[1], Q[2], R[0], R[1], R[2], S[0], S[1], S[2])
-        if 0.0 < v < 1.0 and 0.0 < w < 1.0:
-            found = clip_along_axis(hulls, room, table_a, table_b, x, y, z, s, size, margin)
-            if found > 0:
-                return found
-            found = corners_beside(hulls, room, table_a, i, table_b, j, x, y, z, margin)
-            return add_point(
-                room, found,
-                0.5 * (P[0] + v * (Q[0] - P[0]) + R[0] + w * (S[0] - R[0])),
-                0.5 * (P[1] + v * (Q[1] - P[1]) + R[1] + w * (S[1] - R[1])),
-                0.5 * (P[2] + v * (Q[2] - P[2]) + R[2] + w * (S[2] - R[2])),
-                x, y, z, s,
-            )  # fmt: skip
-    if s_b > s_a + tolerance:
-        return clip_faces(
-            hulls, room, table_b, B, room.normals_b, face_b, table_a, A, room.normals_a, -1.0, size, margin
-        )
-    return clip_faces(hulls, room, table_a, A, room.normals_a, face_a, table_b, B, room.normals_b, 1.0, size, margin)
-
-
-@kernel
-def clip_edges(
-    room: Room, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, face: int, other_table: np.ndarray,
-    other: np.ndarray, other_normals: np.ndarray, sign: float, size: float, margin: float,
-) -> int:  # fmt: skip
-    """`clip_faces` in the plane: up to two points of the edge that looks at edge `face`."""
-    n = normals[face]
-    incident, least = 0, np.inf
-    for f in range(other_table[3]):
-        s = n[0] * other_normals[f, 0] + n[1] * other_normals[f, 1]
-        if s < least - 1e-9:
-            incident, least = f, s
-    P, Q = corners[face], corners[(face + 1) % table[1]]
-    R, S = other[incident], other[(incident + 1) % other_table[1]]
-    length = math.hypot(Q[0] - P[0], Q[1] - P[1])
-    t0, t1 = (Q[0] - P[0]) / length, (Q[1] - P[1]) / length
-    r = (R[0] - P[0]) * t0 + (R[1] - P[1]) * t1
-    s = (S[0] - P[0]) * t0 + (S[1] - P[1]) * t1
-    tolerance = CLIP * size
-    found = ZERO
-    for k in range(2):
-        # position along the edge: a corner of the other shape, or where its edge passes an end of ours
-        w = r if k == 0 else s
-        far = s if k == 0 else r
-        share = 0.0
-        if w < -tolerance:
-            if far < -tolerance:
-                return 0
-            share = -w / (far - w)
-        elif w > length + tolerance:
-            if far > length + tolerance:
-                return 0
-            share = (w - length) / (w - far)
-        a, b = (R[0], R[1]) if k == 0 else (S[0], S[1])
-        c, d = (S[0], S[1]) if k == 0 else (R[0], R[1])
-        x, y = a + share * (c - a), b + share * (d - b)
-        gap = n[0] * (x - P[0]) + n[1] * (y - P[1])
-        if gap <= margin:
-            found = add_point(
-                room, found, x - 0.5 * gap * n[0], y - 0.5 * gap * n[1], 0.0, sign * n[0], sign * n[1], 0.0, gap
-            )
-    return found
-
-
-@kernel(apart=True)
-def polygon_pair(
-    hulls: Hulls, room: Room, table_a: np.ndarray, pose_a: np.ndarray, table_b: np.ndarray, pose_b: np.ndarray,
-    size: float, margin: float,
-) -> int:  # fmt: skip
-    """Two convex polygons."""
-    A, B = room.corners_a, room.corners_b
-    face_a, s_a, face_b, s_b = best_faces(hulls, room, table_a, pose_a, table_b, pose_b, margin)
-    if s_a > margin or s_b > margin:
-        return 0
-    if s_b > s_a + PREFERENCE * size:
-        return clip_edges(room, table_b, B, room.normals_b, face_b, table_a, A, room.normals_a, -1.0, size, margin)
-    return clip_edges(room, table_a, A, room.normals_a, face_a, table_b, B, room.normals_b, 1.0, size, margin)

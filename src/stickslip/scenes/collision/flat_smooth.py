@@ -15,11 +15,20 @@ import numpy as np
 from stickslip.jit import kernel
 from stickslip.scenes.collision.flat import place
 from stickslip.scenes.collision.round import add_point
-from stickslip.scenes.collision.smooth import CONE, CYLINDER, ELLIPSOID, GOLDEN, SEARCH, circle_axes, nearest, support
+from stickslip.scenes.collision.smooth import (
+    CONE,
+    CYLINDER,
+    ELLIPSOID,
+    INNER,
+    LEVEL,
+    circle_axes,
+    nearest,
+    support,
+    where_level,
+)
 from stickslip.scenes.layout import Hulls, Room
 from stickslip.scenes.rotation import rotate, to_body
 
-INNER = 1e-6  # of an edge: nearest points closer to its ends are those of corners
 RIM = 1e-9  # of the size: points beyond the rim of a face by less stand on it
 
 
@@ -120,19 +129,8 @@ def edge_at_form(
     length = math.sqrt((Q[0] - P[0]) ** 2 + (Q[1] - P[1]) ** 2 + (Q[2] - P[2]) ** 2)
     if distance_on_edge(form, measure, pose, P, Q, 0.5) > 0.5 * length + margin:
         return count
-    low, high = 0.0, 1.0
-    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-    f, g = distance_on_edge(form, measure, pose, P, Q, left), distance_on_edge(form, measure, pose, P, Q, right)
-    for _ in range(SEARCH):
-        if f <= g:
-            high, right, g = right, left, f
-            left = high - GOLDEN * (high - low)
-            f = distance_on_edge(form, measure, pose, P, Q, left)
-        else:
-            low, left, f = left, right, g
-            right = low + GOLDEN * (high - low)
-            g = distance_on_edge(form, measure, pose, P, Q, right)
-    t = 0.5 * (low + high)
+    axis = (P[0], P[1], P[2], Q[0], Q[1], Q[2])
+    t = 0.5 * (where_level(form, measure, pose, axis, -LEVEL) + where_level(form, measure, pose, axis, LEVEL))
     if t < INNER or t > 1.0 - INNER:
         return count
     x, y, z = P[0] + t * (Q[0] - P[0]), P[1] + t * (Q[1] - P[1]), P[2] + t * (Q[2] - P[2])

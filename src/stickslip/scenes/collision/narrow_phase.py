@@ -10,7 +10,9 @@ import numpy as np
 
 from stickslip.jit import call_address, entry, kernel
 from stickslip.scenes.layout import (
+    BETWEEN,
     CAPSULE,
+    CORNERS,
     HULL,
     MOVING,
     PLANE,
@@ -25,11 +27,13 @@ from stickslip.scenes.layout import (
     Room,
     Shapes,
 )  # fmt: skip
-from stickslip.scenes.rotation import rotate, rotate_back
+from stickslip.scenes.parts import Patch, Search, Solids, Touching
+from stickslip.scenes.rotation import rotate, rotate_back, to_body
 
 FULL = -1
 WIDER = 1.25  # margin of points that are kept while a pair does not move
 ROUNDED = 1e-14  # of coordinates: more than rounding makes of a height
+SAME_EDGE = 1e-6  # of the size: points nearer to an edge of a rounded box lie on it
 STILL = 1e-4  # of the slop: poses that differ by less have not moved
 SAME_POINT = 0.05  # of the size: an old and a new point nearer than this are one point, which keeps its impulse
 
@@ -89,8 +93,36 @@ def far_above(geoms: Geoms, i: int, j: int, margin: float) -> bool:
     p, q = geoms.world[i], geoms.world[j]
     a, b, c = rotate(q, 0.0, 0.0, 1.0)
     height = a * (p[0] - q[0]) + b * (p[1] - q[1]) + c * (p[2] - q[2])
-    size = abs(p[0]) + abs(p[1]) + abs(p[2]) + abs(q[0]) + abs(q[1]) + abs(q[2]) + geoms.bound[i]
-    return height > geoms.bound[i] + WIDER * margin + ROUNDED * size
+    bound = geoms.bound[i]
+    if geoms.extent[i, 3] == CORNERS:  # which stands for the whole of a rounded box
+        bound += abs(geoms.measure[i, 0]) + abs(geoms.measure[i, 1])
+    size = abs(p[0]) + abs(p[1]) + abs(p[2]) + abs(q[0]) + abs(q[1]) + abs(q[2]) + bound
+    return height > bound + WIDER * margin + ROUNDED * size
+
+
+@kernel(apart=True)
+def own_points(geoms: Geoms, room: Room, i: int, pose: np.ndarray, count: int) -> int:
+    """Leave out points that other parts of a rounded box have: at the ends of capsule i, on the edges of box i."""
+    kept = ZERO
+    near = SAME_EDGE * geoms.bound[i]
+    for k in range(count):
+        p, gap = room.points[k], room.gaps[k]
+        x, y, z = to_body(pose, p[0], p[1], p[2])
+        if geoms.kind[i] == CAPSULE:
+            others = abs(z) >= geoms.extent[i, 1] - near
+        else:
+            box, reach = geoms.box[i], near + abs(gap)
+            faces = ZERO
+            faces += 1 if abs(x) >= box[0] - reach else 0
+            faces += 1 if abs(y) >= box[1] - reach else 0
+            faces += 1 if abs(z) >= box[2] - reach else 0
+            others = faces > 1
+        if not others:
+            for m in range(3):
+                room.points[kept, m], room.normals[kept, m] = p[m], room.normals[k, m]
+            room.gaps[kept] = gap
+            kept += 1
+    return kept
 
 
 @kernel
@@ -105,7 +137,12 @@ def points_of_pair(
     place_about(bodies, geoms, j, holder, room.pose[1])
     if geoms.kind[j] == HULL and boxes_apart(room.pose[0], geoms.box[i], room.pose[1], geoms.box[j], margin):
         return 0
-    return call_address(code, ZERO, shapes, geoms, room, i, j, margin)
+    count = call_address(code, ZERO, shapes, geoms, room, i, j, margin)
+    if geoms.extent[i, 3] == BETWEEN and geoms.kind[i] <= HULL:
+        count = own_points(geoms, room, i, room.pose[0], count)
+    if geoms.extent[j, 3] == BETWEEN and geoms.kind[j] <= HULL:
+        count = own_points(geoms, room, j, room.pose[1], count)
+    return count
 
 
 @kernel
@@ -197,18 +234,15 @@ def on_other(point: np.ndarray, holder: np.ndarray, other: np.ndarray) -> tuple[
 
 
 @kernel
-def slid_point(
-    new: Contacts, t: int, holder: np.ndarray, other: np.ndarray, old: Contacts, first: int, count: int,
-    old_holder: np.ndarray, old_other: np.ndarray, size: float,
-) -> int:  # fmt: skip
+def slid_point(new: Patch, t: int, old: Patch, size: float) -> int:
     """Number of the old point nearest to point t, both seen from the other body; -1: none is near.
 
     A point on an edge of the other body may slide far along its holder, and stays where it was on that edge.
     """
-    x, y, z = on_other(new.point[t], holder, other)
+    x, y, z = on_other(new.contacts.point[t], new.holder, new.other)
     chosen, best = -1, (SAME_POINT * size) ** 2
-    for s in range(first, first + count):
-        a, b, c = on_other(old.point[s], old_holder, old_other)
+    for s in range(old.first, old.first + old.points):
+        a, b, c = on_other(old.contacts.point[s], old.holder, old.other)
         square = (a - x) ** 2 + (b - y) ** 2 + (c - z) ** 2
         if square < best:
             chosen, best = s, square
@@ -216,18 +250,14 @@ def slid_point(
 
 
 @kernel
-def inherit(
-    new: Contacts, total: int, points: int, holder: np.ndarray, other: np.ndarray, old: Contacts, first: int,
-    count: int, old_holder: np.ndarray, old_other: np.ndarray, size: float,
-) -> None:  # fmt: skip
-    """Give each of the points of a pair the impulse of the old point nearest to it; several share that of one.
-
-    holder, other: poses of the body that the points are told about, and of the other one, now and before.
-    """
+def inherit(now: Patch, before: Patch, size: float) -> None:
+    """Give each of the points of a pair the impulse of the old point nearest to it; several share that of one."""
+    new, total, points, _, _ = now
+    old, first, count, _, _ = before
     for t in range(total, total + points):
         chosen, sharing = nearest_point(new, t, points == 1, old, first, count, size), 1.0
         if chosen < 0:
-            chosen = slid_point(new, t, holder, other, old, first, count, old_holder, old_other, size)
+            chosen = slid_point(now, t, before, size)
             for k in range(total, total + points):
                 if chosen >= 0 and nearest_point(new, k, False, old, first, count, size) == chosen:
                     chosen = -1  # it is where it was, and no other point has its impulse
@@ -264,10 +294,10 @@ def hand_on_load(new: Contacts, total: int, points: int, old: Contacts, first: i
 
 
 @kernel
-def take_points(
-    bodies: Bodies, room: Room, i: int, j: int, a: int, b: int, new: Contacts, total: int, count: int
-) -> None:
-    """Append the points that `points_of_pair` found between geometries i, j of bodies a, b; none carries anything."""
+def take_points(solids: Solids, room: Room, i: int, j: int, new: Contacts, total: int, count: int) -> None:
+    """Append the points that `points_of_pair` found between geometries i and j; none carries anything."""
+    bodies, geoms, _ = solids
+    a, b = geoms.body[i], geoms.body[j]
     holder = a if bodies.kind[a] == MOVING else b
     for k in range(count):
         t = total + k
@@ -286,11 +316,15 @@ def take_points(
 
 @kernel(apart=True)
 def contact_points(
-    bodies: Bodies, geoms: Geoms, shapes: Shapes, room: Room, candidates: np.ndarray, n_candidates: int,
-    slop: float, new: Contacts, new_pairs: Pairs, old: Contacts, old_pairs: Pairs,
-    n_old: int, n_pairs: np.ndarray,
+    solids: Solids, search: Search, n_candidates: int, slop: float, found: Touching, known: Touching, n_old: int,
+    n_pairs: np.ndarray,
 ) -> int:  # fmt: skip
-    """Contact points of all candidate pairs; returns their number, FULL where there is no room.  n_pairs[0]: pairs."""
+    """Contact points of all candidate pairs; returns their number, FULL where there is no room.  n_pairs[0]: pairs.
+
+    found, known : contact points and pairs of this step, which are written, and of the one before, with n_old pairs.
+    """
+    bodies, geoms, shapes = solids
+    (new, new_pairs), (old, old_pairs), candidates = found, known, search.candidates
     total, pairs = ZERO, ZERO
     bodies_count = np.int64(geoms.kind.shape[0])
     for c in range(n_candidates):
@@ -315,20 +349,21 @@ def contact_points(
         else:
             margin *= WIDER
             holder = a if bodies.kind[a] == MOVING else b
-            count = points_of_pair(bodies, geoms, shapes, room, i, j, holder, margin)
+            count = points_of_pair(bodies, geoms, shapes, search.room, i, j, holder, margin)
             if count == 0:
                 continue
             if total + count > new.gap.shape[0] or pairs >= new_pairs.entry.key.shape[0]:
                 return FULL
-            take_points(bodies, room, i, j, a, b, new, total, count)
+            take_points(solids, search.room, i, j, new, total, count)
             if before >= 0:
-                first, known = old_pairs.entry.first[before], old_pairs.entry.count[before]
+                first, others = old_pairs.entry.first[before], old_pairs.entry.count[before]
                 pose, size = old_pairs.entry.pose[before], min(geoms.bound[i], geoms.bound[j])
                 mine, its = (pose[:7], pose[7:14]) if holder == a else (pose[7:14], pose[:7])
                 there = bodies.mid[a + b - holder]
-                inherit(new, total, count, bodies.mid[holder], there, old, first, known, mine, its, size)
+                now = Patch(new, total, count, bodies.mid[holder], there)
+                inherit(now, Patch(old, first, others, mine, its), size)
                 if geoms.kind[j] == SMOOTH:
-                    hand_on_load(new, total, count, old, first, known)
+                    hand_on_load(new, total, count, old, first, others)
             for k in range(7):
                 new_pairs.entry.pose[pairs, k] = bodies.mid[a, k]
                 new_pairs.entry.pose[pairs, 7 + k] = bodies.mid[b, k]

@@ -14,7 +14,8 @@ from stickslip.jit import entry, kernel
 from stickslip.scenes.collision.capsule import ball_hull, ball_polygon, capsule_hull, capsule_polygon
 from stickslip.scenes.collision.field_hull import hull_on_field
 from stickslip.scenes.collision.field_round import ball_field, capsule_on_field
-from stickslip.scenes.collision.flat import box_above, hull_pair, polygon_pair, shape_plane
+from stickslip.scenes.collision.flat import box_above, shape_plane
+from stickslip.scenes.collision.flat_pairs import hull_pair, polygon_pair
 from stickslip.scenes.collision.flat_smooth import form_on_hull
 from stickslip.scenes.collision.mesh import Surface
 from stickslip.scenes.collision.mesh_hull import hull_on_mesh
@@ -42,6 +43,16 @@ from stickslip.scenes.scene import Scene
 from stickslip.scenes.shapes import Piece
 
 KINDS = 8
+DIGITS = 8 * 2.0**-52
+
+
+@kernel
+def digits(geoms: Geoms, i: int, j: int) -> float:
+    """What the rounding of coordinates makes of a distance between two geometries [m]."""
+    size = geoms.bound[i] + geoms.bound[j]
+    for k in range(3):
+        size += abs(geoms.world[i, k]) + abs(geoms.world[j, k])
+    return DIGITS * size
 
 
 @entry
@@ -70,7 +81,7 @@ def capsule_capsule(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, ma
 
 @entry
 def capsule_on_plane(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
-    if geoms.extent[i, 3] == BETWEEN:  # the lowest points of a rounded box are those of the balls at its corners
+    if geoms.extent[i, 3] >= BETWEEN:  # the lowest points of a rounded box are those of the balls at its corners
         return 0
     if geoms.extent[i, 3] == CORNERS:
         across = geoms.measure[i]
@@ -91,8 +102,10 @@ def capsule_and_hull(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, m
 
 @entry
 def hull_hull(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
-    size = min(geoms.bound[i], geoms.bound[j])
-    return hull_pair(shapes.hulls, room, geoms.table[i], room.pose[0], geoms.table[j], room.pose[1], size, margin)
+    size, rounding = min(geoms.bound[i], geoms.bound[j]), digits(geoms, i, j)
+    return hull_pair(
+        shapes.hulls, room, geoms.table[i], room.pose[0], geoms.table[j], room.pose[1], size, margin, rounding
+    )
 
 
 @entry
@@ -115,8 +128,10 @@ def capsule_and_polygon(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int
 
 @entry
 def polygon_polygon(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
-    size = min(geoms.bound[i], geoms.bound[j])
-    return polygon_pair(shapes.hulls, room, geoms.table[i], room.pose[0], geoms.table[j], room.pose[1], size, margin)
+    size, rounding = min(geoms.bound[i], geoms.bound[j]), digits(geoms, i, j)
+    return polygon_pair(
+        shapes.hulls, room, geoms.table[i], room.pose[0], geoms.table[j], room.pose[1], size, margin, rounding
+    )
 
 
 @entry

@@ -23,8 +23,9 @@ from stickslip.scenes.rotation import rotate, to_body
 ELLIPSOID, CYLINDER, CONE, TORUS = range(4)
 UPRIGHT = 1e-6  # sine of the tilt below which a circle has no lowest point
 STEPS = 60  # of Newton's method
-SEARCH = 80  # steps of a golden section along an axis
-GOLDEN = 0.6180339887498949
+HALVES = 54  # steps of a bisection along a segment: all digits of a fraction
+LEVEL = 1e-9  # slope up to which a segment lies along a form
+INNER = 1e-6  # of a segment: points closer to its ends are those of its ends
 
 
 @kernel
@@ -226,13 +227,32 @@ def ball_form(
 
 
 @kernel
-def distance_along(form: int, measure: np.ndarray, pose: np.ndarray, axis: tuple[float, ...], t: float) -> float:
-    """Signed distance of the point at the fraction t of a segment from a form; axis: both ends."""
-    p, q, s = to_body(
-        pose, axis[0] + t * (axis[3] - axis[0]), axis[1] + t * (axis[4] - axis[1]), axis[2] + t * (axis[5] - axis[2])
-    )
-    _, _, _, distance = nearest(form, measure, p, q, s)
-    return distance
+def slope_along(form: int, measure: np.ndarray, pose: np.ndarray, axis: tuple[float, ...], t: float) -> float:
+    """How fast the distance from a form grows at the fraction t of a segment, cosine of normal and segment."""
+    d0, d1, d2 = axis[3] - axis[0], axis[4] - axis[1], axis[5] - axis[2]
+    p, q, s = to_body(pose, axis[0] + t * d0, axis[1] + t * d1, axis[2] + t * d2)
+    a, b, c, _ = nearest(form, measure, p, q, s)
+    a, b, c = rotate(pose, a, b, c)
+    return (a * d0 + b * d1 + c * d2) / math.sqrt(d0 * d0 + d1 * d1 + d2 * d2)
+
+
+@kernel
+def where_level(
+    form: int, measure: np.ndarray, pose: np.ndarray, axis: tuple[float, ...], level: float
+) -> float:  # fmt: skip
+    """Fraction of a segment from which on the distance from a form grows faster than `level`.
+
+    The distance from a convex form is convex along a line, and its slope grows.  Found by halves: values of a distance
+    near its least one tell its place to half of the digits alone.
+    """
+    low, high = 0.0, 1.0
+    for _ in range(HALVES):
+        t = 0.5 * (low + high)
+        if slope_along(form, measure, pose, axis, t) > level:
+            high = t
+        else:
+            low = t
+    return 0.5 * (low + high)
 
 
 @kernel(apart=True)
@@ -240,23 +260,20 @@ def capsule_form(
     room: Room, capsule: np.ndarray, half: float, r: float, form: int, measure: np.ndarray, pose: np.ndarray,
     margin: float,
 ) -> int:  # fmt: skip
-    """A capsule and a convex curved form: the nearest point of its axis, and its two ends where they are near."""
+    """A capsule and a convex curved form: the nearest point of its axis, or where it begins and ends to lie along it.
+
+    With it the two ends of the capsule, where they are near.
+    """
     axis = ends(capsule, half)
-    low, high = 0.0, 1.0
-    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-    f, g = distance_along(form, measure, pose, axis, left), distance_along(form, measure, pose, axis, right)
-    for _ in range(SEARCH):  # the distance from a convex form is convex along a line
-        if f <= g:
-            high, right, g = right, left, f
-            left = high - GOLDEN * (high - low)
-            f = distance_along(form, measure, pose, axis, left)
-        else:
-            low, left, f = left, right, g
-            right = low + GOLDEN * (high - low)
-            g = distance_along(form, measure, pose, axis, right)
-    t, count = 0.5 * (low + high), 0
-    for place in (0.0, t, 1.0):
-        if place != t or 1e-6 < t < 1.0 - 1e-6:
+    first = where_level(form, measure, pose, axis, -LEVEL)
+    last = where_level(form, measure, pose, axis, LEVEL)
+    if last - first < INNER:
+        first = 0.5 * (first + last)
+        last = first
+    count = 0
+    for k in range(4):
+        place = 0.0 if k == 0 else first if k == 1 else last if k == 2 else 1.0
+        if k == 0 or k == 3 or (INNER < place < 1.0 - INNER and (k == 1 or last > first)):
             x = axis[0] + place * (axis[3] - axis[0])
             y = axis[1] + place * (axis[4] - axis[1])
             z = axis[2] + place * (axis[5] - axis[2])

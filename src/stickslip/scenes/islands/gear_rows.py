@@ -74,7 +74,7 @@ def gear_angles(joints: Joints, j: int, A: np.ndarray, B: np.ndarray) -> tuple[f
 
 @kernel
 def coupling_scale(joints: Joints, j: int) -> float:
-    """What makes a length of the error of a coupling [m or 1]."""
+    """Factor that makes a length of the error of a coupling [m or 1]."""
     extent = joints.link.extent[j]
     return extent if abs(joints.link.law[j, FIRST]) == 1.0 and extent > 0.0 else 1.0
 

@@ -182,7 +182,7 @@ def island_scale(island: Island, grains: float) -> float:
 
 @kernel(apart=True)
 def island_rounding(island: Island, scale: float) -> float:
-    """What rounding explains of the violations in an island [m/s].
+    """Part of the violations in an island that rounding explains [m/s].
 
     Of the velocities of bodies that move together, and of those that large impulses make: heavy on light.
     """

@@ -261,7 +261,7 @@ def store_impulses(
 
 
 class Sweeping(NamedTuple):
-    """What sweeps over a pile are asked for."""
+    """Wishes for sweeps over a pile."""
 
     free: int  # sweeps that end at a residual of `aim`, and do not pull contacts of spheres to their anchors
     sweeps: int  # in all, at most

@@ -41,13 +41,11 @@ import numpy as np
 
 from stickslip.codes import GRAIN, PAOLI, STEWART
 from stickslip.jit import call_address, kernel
-from stickslip.scenes.islands.slips import gap_beyond, slip_beyond, turn_as_one, turns
+from stickslip.scenes.islands.slips import slip_beyond
 from stickslip.scenes.layout import (
     MOVING,
     ROWS_PER_JOINT,
-    SMOOTH,
     STATIC,
-    ZERO,
     Active,
     Bodies,
     Contacts,
@@ -122,7 +120,7 @@ def contact_velocity(
 
 @kernel
 def belt_along(active: Active, i: int, bodies: Bodies, a: int, b: int) -> float:
-    """What belts on static bodies give to the velocity of contact i along its normal, where they do not count [m/s]."""
+    """Share of belts on static bodies in the velocity of contact i along its normal, where they do not count [m/s]."""
     f, total = active.frame[i], 0.0
     for body, sign in ((a, -1.0), (b, 1.0)):
         if bodies.kind[body] == STATIC:
@@ -331,7 +329,7 @@ def take_turn(bodies: Bodies, geoms: Geoms, contacts: Contacts, active: Active, 
 
 @kernel
 def above(gap: float, least: float, kept: float) -> float:
-    """What a gap has to close by [m]; least: the smallest of its pair; kept: what a pair with load may keep, else 0."""
+    """Way that a gap has to close [m]; least: the smallest of its pair; kept: as a pair with load may keep, else 0."""
     over = max(gap - kept, 0.0)
     return over + DEEPER * kept if over > 0.0 and gap - least > kept else over
 
@@ -352,89 +350,6 @@ def by_law(options: Options, gap: float, before: float, eps: float, slop: float)
         struck = (before < 0.0 and gap + options.dt * before <= slop) or (eps > 0.0 and gap < -slop)
         return struck, (gap + eps * (gap - options.dt * before)) / options.dt
     return before < 0.0, eps * before
-
-
-@kernel(apart=True)
-def activate(
-    contacts: Contacts, count: int, bodies: Bodies, vel: np.ndarray, geoms: Geoms, materials: Materials,
-    curves: np.ndarray, options: Options, active: Active,
-) -> int:  # fmt: skip
-    """Write the active contacts in the order of their points; returns their number.  vel: velocities before.
-
-    Under a law of `blows` contacts have no restitution here: it has been taken into account before.
-    """
-    dt, dim, n = options.dt, options.dim, ZERO
-    least, widest, kept, begin = 0.0, 0.0, 0.0, 0
-    for c in range(count):
-        a, b, gap = contacts.a[c], contacts.b[c], contacts.gap[c]
-        if c == 0 or not same_pair(contacts, c - 1, c):
-            begin = c
-            least, widest = gaps_of_pair(contacts, c, count)
-            kept = options.slop if carries(contacts, c, count) else 0.0
-        if not options.predictive and gap > 0.0 and options.scheme == 0:
-            continue
-        active.contact[n] = c
-        set_arms(contacts, c, bodies, a, b, active, n)
-        slop = options.slop if widest <= options.slop else coarse_slop(bodies, a, b, options.slop)
-        frame = active.frame[n]
-        tangents(contacts.normal[c], dim == 2, frame)
-        v0, _, _ = approach(active, n, bodies, bodies.free, a, b)
-        u0, u1, u2 = approach(active, n, bodies, vel, a, b)
-        k, m = geoms.material[contacts.pair[c, 0]], geoms.material[contacts.pair[c, 1]]
-        bounces = (materials.eps_N[k, m] > 0.0 or materials.curve[k, m] >= 0) and options.law == 0
-        if stays_open(options, gap, u0, v0, slop, bounces):
-            continue
-        mu, axes_of = materials.mu[k, m], materials.axes_of[k, m]
-        if axes_of > 0 and dim == 3 and mu > 0.0:
-            mu = stretched(bodies.mid[a if axes_of == 1 else b], mu, materials.aspect[k, m], frame)
-            u0, u1, u2 = approach(active, n, bodies, vel, a, b)
-        before = active.before[n]
-        before[0], before[1], before[2] = u0, u1, u2
-        bias = active.bias[n]
-        eps_N, eps_T = (materials.eps_N[k, m], materials.eps_T[k, m]) if options.law == 0 else (0.0, 0.0)
-        if materials.curve[k, m] >= 0 and bounces:
-            eps_N = restitution_of(materials, curves, k, m, -u0, mobility(bodies, a, b, active, n, 1))
-        blow = u0 < 0.0 and gap + dt * u0 <= slop and -u0 > abs(v0 - u0) and not bore(bodies, contacts, c, -u0)
-        if materials.mu_impact[k, m] >= 0.0 and blow:
-            mu = materials.mu_impact[k, m]
-        turning, more = options.predictive and not blow and turns(bodies, a, b, dt), 0.0
-        if turning and turn_as_one(bodies.ahead[a], bodies.ahead[b]):
-            more = gap_beyond(bodies.ahead, geoms, contacts, active, n, dt)
-            held = u0 + gap_beyond(vel, geoms, contacts, active, n, -dt)
-            # It comes or goes: Newton's law is that of the midpoint.  And no floor is raised: that would gain energy.
-            if more < 0.0 or (eps_N > 0.0 and abs(held) > more):
-                more = 0.0
-            else:
-                u0, v0 = held, v0 + more
-        elif turning and geoms.kind[contacts.pair[c, 1]] == SMOOTH:
-            more = gap_beyond(bodies.ahead, geoms, contacts, active, n, dt)
-            u0, v0 = u0 + gap_beyond(vel, geoms, contacts, active, n, -dt), v0 + more
-        if options.predictive:
-            near = least if gap - least <= slop else lowest_beside(contacts, c, begin, count, slop)
-            floor, reach = (0.0, slop) if widest <= slop else (-above(near, least, kept) / dt, 0.0)
-            active.impact[n] = u0 < 0.0 and near + dt * u0 <= reach
-            if active.impact[n]:
-                floor = max(floor, -eps_N * u0)
-            elif u0 > 0.0 and v0 > 0.0 and gap <= slop:
-                floor = -eps_N * u0
-            elif u0 > 0.0 and abs(gap) <= slop and floor == 0.0:
-                # Points of one face stay in a plane: one that rises by rounding would take the load of the others.
-                floor = max(-eps_N * u0, -slop / dt)
-            bias[0] = more - floor
-        else:
-            active.impact[n], bias[0] = by_law(options, gap, u0, eps_N, slop)
-        take_belt(active, n, bodies, a, b)
-        struck = active.impact[n] or not options.predictive
-        bias[1], bias[2] = (eps_T * u1, eps_T * u2) if struck else (0.0, 0.0)
-        active.gap[n] = gap
-        active.mu[n] = mu
-        active.turning[n] = turning
-        take_turn(bodies, geoms, contacts, active, n, more, dt)
-        take_resistance(materials, k, m, active, n)
-        last_impulse(contacts, active, n, dim)
-        active.mobility[n] = mobility(bodies, a, b, active, n, dim)
-        n += 1
-    return n
 
 
 @kernel

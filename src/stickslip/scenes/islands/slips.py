@@ -27,10 +27,11 @@ import numpy as np
 from stickslip.jit import kernel
 from stickslip.scenes.collision.smooth import curvature
 from stickslip.scenes.layout import CAPSULE, HULL, PLANE, POLYGON, SMOOTH, Active, Bodies, Contacts, Geoms
-from stickslip.scenes.rotation import determinant, invert, times
+from stickslip.scenes.rotation import determinant, invert, rotate_back, times
 
 TURNING = 1e-9  # rad in a step: less does not change the slip within it
 SERIES = 0.05  # rad in a step, up to which sin and cos lose digits, and a series to x^6 does not
+FACE = 1.0 - 1e-12  # cosine: a normal along an axis of a box is that of a face
 TOGETHER = 1e-2  # of the velocities: bodies whose velocities differ by less move as one
 
 
@@ -168,11 +169,19 @@ def gap_beyond(vel: np.ndarray, geoms: Geoms, contacts: Contacts, active: Active
     return arm_along(n, w, q, s, dt, exact) - arm_along(n, v, p, -r, dt, exact) + turn
 
 
+@kernel
+def on_box_face(geoms: Geoms, contacts: Contacts, k: int) -> bool:
+    """Whether contact k has the normal of a face of a box, which lies along one of its axes."""
+    i, n = contacts.pair[k, 0], contacts.normal[k]
+    x, y, z = rotate_back(geoms.world[i], n[0], n[1], n[2])
+    return geoms.kind[i] == HULL and max(abs(x), abs(y), abs(z)) > FACE
+
+
 @kernel(apart=True)
 def curved_beyond(
     vel: np.ndarray, geoms: Geoms, contacts: Contacts, active: Active, m: int, dt: float
 ) -> tuple[float, float, float]:
-    """What gap rate and slip over the step are beyond those of the frame, where a curved form touches [m/s].
+    """Gap rate and slip over the step beyond those of the frame, where a curved form touches [m/s].
 
     The point of contact goes on over both surfaces.  With H_A, H_B their radii of curvature, n from A to B, and u the
     velocity of B's material point relative to A's,
@@ -182,11 +191,12 @@ def curved_beyond(
         c = w_B x r_B' - w_A x r_A',
 
     and velocities grow by dt/2 c up to the middle of the way to the next midpoint; that of the gap by n' . u, too.  The
-    normal of a half-space A turns with it: n' = w_A x n, and r_A is taken with the point of B.  Beside a polyhedron
-    nothing is added, and the rule is of first order.
+    normal of a half-space A turns with it: n' = w_A x n, and r_A is taken with the point of B.  A face of a box is as a
+    half-space; at edges, corners and oblique faces of a polyhedron nothing is added: the rule is of first order there.
     """
     k = active.contact[m]
-    if geoms.kind[contacts.pair[k, 0]] == HULL:  # a corner or a face: which of the two is not known here
+    face = on_box_face(geoms, contacts, k)
+    if geoms.kind[contacts.pair[k, 0]] == HULL and not face:
         return 0.0, 0.0, 0.0
     v, w, p, q, n = vel[contacts.a[k]], vel[contacts.b[k]], active.arm_a[m], active.arm_b[m], contacts.normal[k]
     i, j = contacts.pair[k, 0], contacts.pair[k, 1]
@@ -195,7 +205,7 @@ def curved_beyond(
     u = apart_rate(v, w, p, q)
     a, b = cross(v[3], v[4], v[5], n[0], n[1], n[2]), cross(w[3], w[4], w[5], n[0], n[1], n[2])
     t = a
-    flat = geoms.kind[i] == PLANE
+    flat = geoms.kind[i] == PLANE or face
     if not flat:
         if geoms.kind[i] == SMOOTH:
             curvature(geoms, i, n, H)
@@ -234,7 +244,7 @@ def curved_beyond(
 def slip_beyond(
     vel: np.ndarray, geoms: Geoms, contacts: Contacts, active: Active, m: int, dt: float
 ) -> tuple[float, float]:
-    """What slip over the step is beyond that of the frame, at active contact m [m/s]; vel: velocities of all bodies."""
+    """Slip over the step beyond that of the frame, at active contact m [m/s]; vel: velocities of all bodies."""
     c = active.contact[m]
     if geoms.kind[contacts.pair[c, 1]] == SMOOTH:
         _, first, second = curved_beyond(vel, geoms, contacts, active, m, dt)

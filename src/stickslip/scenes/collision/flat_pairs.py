@@ -1,0 +1,210 @@
+"""Two convex polyhedra and two planar polygons: the axis that parts them best, and the points of its faces or edges."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from stickslip.jit import kernel
+from stickslip.scenes.collision.flat import (
+    CLIP,
+    PREFERENCE,
+    best_face,
+    clip_along_axis,
+    clip_faces,
+    corners_beside,
+    edge_axes,
+    facing,
+    middle,
+    place,
+    support_edge,
+)
+from stickslip.scenes.collision.round import add_point, nearest_of_segments
+from stickslip.scenes.layout import ZERO, Hulls, Room
+
+FLUSH = 1.0 - 1e-9  # cosine of the angle between two faces that lie flat on one another
+LEAST_SUM = 0.2  # of two unit normals that stand for one axis: less than 12 degrees short of opposite ones
+
+
+@kernel
+def best_faces(
+    hulls: Hulls, room: Room, table_a: np.ndarray, pose_a: np.ndarray, table_b: np.ndarray, pose_b: np.ndarray,
+    margin: float, rounding: float,
+) -> tuple[int, float, int, float]:  # fmt: skip
+    """Put two shapes in their places; the face of each that parts them best, with the distance there.
+
+    Where a face of a parts them by more than the margin, b is not asked.  Shapes that touch along a common edge of two
+    pairs of faces, each of which lies in one plane, are nowhere in each other's way: their distance is infinite.  A
+    face that happened to be taken would hold a block which falls along the other one.
+    """
+    A, B = room.corners_a, room.corners_b
+    place(hulls, table_a, pose_a, A, room.normals_a)
+    place(hulls, table_b, pose_b, B, room.normals_b)
+    face_a, s_a, tied_a = best_face(hulls, table_a, A, room.normals_a, B, table_b[1], margin, rounding)
+    if s_a > margin:
+        return face_a, s_a, face_a, s_a
+    face_b, s_b, tied_b = best_face(hulls, table_b, B, room.normals_b, A, table_a[1], margin, rounding)
+    if tied_a and tied_b and abs(s_a) <= rounding:
+        n = room.normals_a[face_a]
+        if facing(room.normals_b, table_b[3], -n[0], -n[1], -n[2])[1] > FLUSH:
+            return face_a, np.inf, face_b, np.inf
+    return face_a, s_a, face_b, s_b
+
+
+@kernel
+def halfway(
+    room: Room, face_a: int, count_a: int, s_a: float, face_b: int, count_b: int, s_b: float, size: float
+) -> tuple[float, float, float, float, float]:
+    """The axis halfway between those of two faces that part the shapes equally well, its separation, and a wider size.
+
+    Where edges or corners meet, every axis between those of the two faces parts the shapes as well as each of these.
+    The normal is not determined, and the one halfway is that of two shapes in mirror image.  What meets lies beside
+    the faces by as much as the axis leans, and `CLIP` of the wider size covers that.  The size as it is: one of the
+    faces lies along a face of the other shape, and holds it flat.
+    """
+    n, m = room.normals_a[face_a], room.normals_b[face_b]
+    x, y, z = n[0] - m[0], n[1] - m[1], n[2] - m[2]
+    length = math.sqrt(x * x + y * y + z * z)
+    flush = max(
+        facing(room.normals_b, count_b, -n[0], -n[1], -n[2])[1],
+        facing(room.normals_a, count_a, -m[0], -m[1], -m[2])[1],
+    )
+    if flush > FLUSH or length < LEAST_SUM:
+        return 0.0, 0.0, 0.0, 0.0, size
+    s, lean = (s_a + s_b) / length, math.sqrt(max(0.0, 1.0 - 0.25 * length * length))
+    return x / length, y / length, z / length, s, (1.0 + lean) * size + 2.0 * lean * abs(s) / CLIP
+
+
+@kernel
+def turn_nearest(room: Room, count: int, x: float, y: float, z: float, s: float, near: float) -> int:
+    """Give the nearest of the points, which a face of a has found, the axis (x, y, z) and its separation s."""
+    nearest = np.inf
+    for k in range(count):
+        nearest = min(nearest, room.gaps[k])
+    for k in range(count):
+        if room.gaps[k] <= nearest + near:
+            p, n, gap = room.points[k], room.normals[k], room.gaps[k]
+            p[0] += 0.5 * (gap * n[0] - s * x)
+            p[1] += 0.5 * (gap * n[1] - s * y)
+            p[2] += 0.5 * (gap * n[2] - s * z)
+            n[0], n[1], n[2] = x, y, z
+            room.gaps[k] = s
+    return count
+
+
+@kernel(apart=True)
+def hull_pair(
+    hulls: Hulls, room: Room, table_a: np.ndarray, pose_a: np.ndarray, table_b: np.ndarray, pose_b: np.ndarray,
+    size: float, margin: float, rounding: float,
+) -> int:  # fmt: skip
+    """Two convex polyhedra; `rounding`: that of their coordinates."""
+    A, B = room.corners_a, room.corners_b
+    face_a, s_a, face_b, s_b = best_faces(hulls, room, table_a, pose_a, table_b, pose_b, margin, rounding)
+    if s_a > margin or s_b > margin:
+        return 0
+    tolerance = PREFERENCE * size
+    best = s_b if s_b > s_a + tolerance else s_a
+    a, b, c = middle(A, table_a[1])
+    d, e, f = middle(B, table_b[1])
+    towards = (d - a, e - b, f - c)
+    reach = max(margin, -best) + CLIP * size
+    i, j, s, x, y, z = edge_axes(hulls, room, table_a, face_a, table_b, face_b, towards, best + tolerance, reach)
+    if i >= 0 and s > margin:
+        return 0
+    if i >= 0:
+        i = support_edge(hulls, table_a, A, i, x, y, z)
+        j = support_edge(hulls, table_b, B, j, -x, -y, -z)
+        P, Q = A[hulls.edges[i, 0]], A[hulls.edges[i, 1]]
+        R, S = B[hulls.edges[j, 0]], B[hulls.edges[j, 1]]
+        v, w = nearest_of_segments(P[0], P[1], P[2], Q[0], Q[1], Q[2], R[0], R[1], R[2], S[0], S[1], S[2])
+        if 0.0 < v < 1.0 and 0.0 < w < 1.0:
+            found = clip_along_axis(hulls, room, table_a, table_b, x, y, z, s, size, margin)
+            if found > 0:
+                return found
+            found = corners_beside(hulls, room, table_a, i, table_b, j, x, y, z, margin)
+            return add_point(
+                room, found,
+                0.5 * (P[0] + v * (Q[0] - P[0]) + R[0] + w * (S[0] - R[0])),
+                0.5 * (P[1] + v * (Q[1] - P[1]) + R[1] + w * (S[1] - R[1])),
+                0.5 * (P[2] + v * (Q[2] - P[2]) + R[2] + w * (S[2] - R[2])),
+                x, y, z, s,
+            )  # fmt: skip
+    if s_b > s_a + tolerance:
+        return clip_faces(
+            hulls, room, table_b, B, room.normals_b, face_b, table_a, A, room.normals_a, -1.0, size, margin
+        )
+    if s_b < s_a - tolerance:
+        return clip_faces(
+            hulls, room, table_a, A, room.normals_a, face_a, table_b, B, room.normals_b, 1.0, size, margin
+        )
+    x, y, z, s, wide = halfway(room, face_a, table_a[3], s_a, face_b, table_b[3], s_b, size)
+    found = clip_faces(hulls, room, table_a, A, room.normals_a, face_a, table_b, B, room.normals_b, 1.0, wide, margin)
+    return turn_nearest(room, found, x, y, z, s, CLIP * wide) if wide > size else found
+
+
+@kernel
+def clip_edges(
+    room: Room, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, face: int, other_table: np.ndarray,
+    other: np.ndarray, other_normals: np.ndarray, sign: float, size: float, margin: float,
+) -> int:  # fmt: skip
+    """`clip_faces` in the plane: up to two points of the edge that looks at edge `face`."""
+    n = normals[face]
+    incident, least = 0, np.inf
+    for f in range(other_table[3]):
+        s = n[0] * other_normals[f, 0] + n[1] * other_normals[f, 1]
+        if s < least - 1e-9:
+            incident, least = f, s
+    P, Q = corners[face], corners[(face + 1) % table[1]]
+    R, S = other[incident], other[(incident + 1) % other_table[1]]
+    length = math.hypot(Q[0] - P[0], Q[1] - P[1])
+    t0, t1 = (Q[0] - P[0]) / length, (Q[1] - P[1]) / length
+    r = (R[0] - P[0]) * t0 + (R[1] - P[1]) * t1
+    s = (S[0] - P[0]) * t0 + (S[1] - P[1]) * t1
+    tolerance = CLIP * size
+    found = ZERO
+    for k in range(2):
+        # position along the edge: a corner of the other shape, or where its edge passes an end of ours
+        w = r if k == 0 else s
+        far = s if k == 0 else r
+        share = 0.0
+        if w < -tolerance:
+            if far < -tolerance:
+                return 0
+            if far <= tolerance:  # a corner that is there already
+                continue
+            share = -w / (far - w)
+        elif w > length + tolerance:
+            if far > length + tolerance:
+                return 0
+            if far >= length - tolerance:
+                continue
+            share = (w - length) / (w - far)
+        a, b = (R[0], R[1]) if k == 0 else (S[0], S[1])
+        c, d = (S[0], S[1]) if k == 0 else (R[0], R[1])
+        x, y = a + share * (c - a), b + share * (d - b)
+        gap = n[0] * (x - P[0]) + n[1] * (y - P[1])
+        if gap <= margin:
+            found = add_point(
+                room, found, x - 0.5 * gap * n[0], y - 0.5 * gap * n[1], 0.0, sign * n[0], sign * n[1], 0.0, gap
+            )
+    return found
+
+
+@kernel(apart=True)
+def polygon_pair(
+    hulls: Hulls, room: Room, table_a: np.ndarray, pose_a: np.ndarray, table_b: np.ndarray, pose_b: np.ndarray,
+    size: float, margin: float, rounding: float,
+) -> int:  # fmt: skip
+    """Two convex polygons; `rounding`: that of their coordinates."""
+    A, B = room.corners_a, room.corners_b
+    face_a, s_a, face_b, s_b = best_faces(hulls, room, table_a, pose_a, table_b, pose_b, margin, rounding)
+    if s_a > margin or s_b > margin:
+        return 0
+    if s_b > s_a + PREFERENCE * size:
+        return clip_edges(room, table_b, B, room.normals_b, face_b, table_a, A, room.normals_a, -1.0, size, margin)
+    if s_b < s_a - PREFERENCE * size:
+        return clip_edges(room, table_a, A, room.normals_a, face_a, table_b, B, room.normals_b, 1.0, size, margin)
+    x, y, z, s, wide = halfway(room, face_a, table_a[3], s_a, face_b, table_b[3], s_b, size)
+    found = clip_edges(room, table_a, A, room.normals_a, face_a, table_b, B, room.normals_b, 1.0, wide, margin)
+    return turn_nearest(room, found, x, y, z, s, CLIP * wide) if wide > size else found
