@@ -312,8 +312,9 @@ def _refuse_doubts(motion: VariedMotion, seen: _Seen) -> None:
     """Refuse derivatives that are in doubt before the last of what the objective sees."""
     doubts = sorted((doubt for doubt in motion.doubts if doubt[0] <= seen.last), key=lambda doubt: doubt[0])
     if doubts:
-        reason = "; ".join(f"t = {time:.9g} s: {said}" for time, said in doubts)
-        raise ValueError(f"the motion has no derivative on both sides: {reason}; see ss.sensitivity.")
+        reason = "; ".join(f"t = {time:.9g} s: {said}" for time, said in doubts[:2])
+        more = f" ({len(doubts) - 2} more)" if len(doubts) > 2 else ""
+        raise ValueError(f"the motion has no derivative on both sides: {reason}{more}; see ss.sensitivity.")
     if not all(np.all(np.isfinite(slopes)) for slopes in seen.slopes):
         raise ValueError("the motion has no derivative: it is not finite; see ss.sensitivity.")
 
