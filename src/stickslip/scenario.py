@@ -35,11 +35,19 @@ def require_positive(values: Mapping[str, Any], *names: str, allow_zero: bool = 
             raise ValueError(f"{name} must {'not be negative' if allow_zero else 'be positive'}, got {value:g}.")
 
 
+_HELP = {
+    "LagrangianSystem": " Give it a start: ss.Scenario(system, q0, u0, dt, t_end).",
+    "Model": " The scenario of a model file is model.scenario.",
+    "str": " ss.read_model(file).scenario is that of a model file.",
+    "Scene": " Of scenes: ss.step_sensitivity, or ss.as_mechanism(scene) where that is possible.",
+}
+
+
 def require_scenario(value: Any, what: str) -> None:
     """Raise ValueError unless `value` is a `Scenario` of a mechanism; `what` is what is asked for."""
     needs = f"{what} takes a Scenario, a system with coordinates and velocities, got"
     if not isinstance(value, Scenario):
-        raise ValueError(f"{needs} {type(value).__name__}.")
+        raise ValueError(f"{needs} {type(value).__name__}.{_HELP.get(type(value).__name__, '')}")
     value.require_coordinates(f"{needs} {{kind}}.")
 
 
@@ -71,8 +79,8 @@ class Scenario:
     u0: Array
     dt: float
     t_end: float
-    title: str
-    source: str
+    title: str = ""
+    source: str = ""
     params: Mapping[str, float] | None = None
     drawing: Drawing | None = None
     reset: Reset | None = None

@@ -411,3 +411,20 @@ def test_a_start_that_rests_on_a_kink_is_doubted_where_a_velocity_moves_it_off()
     with pytest.raises(ValueError, match="on a kink"):
         ss.gradient(lambda q, u: u[2], row, ["v_2"], t_end=8e-4)
     assert ss.sensitivity(row, ["v_1"], t_end=8e-4, samples=2).reliable
+
+
+def test_beam_at_rest_that_is_lifted_off_one_support():
+    """Derivatives of a beam that has rested at 0 are round-off until it lifts off: no doubt."""
+    y, th, w, om, t, F = sp.symbols("y th w om t F")
+    contacts = [ss.Contact("left", gap=y - th), ss.Contact("right", gap=y + th)]
+    system = ss.LagrangianSystem.from_energies(
+        [y, th], velocities=[w, om], kinetic=(w**2 + om**2 / 3) / 2, potential=8 * y, forces=[F * t, F * t * 3 / 5],
+        contacts=contacts, parameters={F: 10.0}, time=t,
+    )  # fmt: skip
+    found = ss.sensitivity(ss.Scenario(system, [0, 0], [0, 0], 1e-3, 0.8), ["F"], samples=2)
+    assert found.reliable and found.event_times.kinds == ("opens",)
+    # right opens when F t (1 + 3/5) = 8; then (4/3) om' = (8/5) F t - 8, y = th
+    assert found.event_times.t == pytest.approx([0.5], rel=1e-9)
+    assert found.event_times.dt[0] == pytest.approx([-0.05], rel=1e-9)
+    rate = 0.75 * (1.6 * (0.8**2 - 0.5**2) / 2)
+    assert found.end[2:, 0] == pytest.approx([rate, rate], rel=1e-9)

@@ -28,9 +28,10 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.analysis.collocation import COEFFICIENTS, NODES, STAGES, WEIGHTS
 from stickslip.analysis.slopes import solve_balance
 from stickslip.analysis.tape import PARAMETERS, Branches, Tape
-from stickslip.analysis.varied_motion import COEFFICIENTS, NODES, PIECES, STAGES, WEIGHTS, Moment, VariedMotion
+from stickslip.analysis.varied_motion import PIECES, Moment, VariedMotion
 from stickslip.checks import Array
 from stickslip.events.arcs import Arc, Event
 from stickslip.events.book import Kept

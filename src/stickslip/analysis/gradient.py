@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.analysis.adjoint import AdjointMotion
+from stickslip.analysis.differences import derivative
 from stickslip.analysis.sensitivity import (
     ZENO,
     checked_names,
@@ -20,7 +20,6 @@ from stickslip.analysis.sensitivity import (
     varied_motion,
     with_params,
 )
-from stickslip.analysis.slopes import EIGHTH_ORDER
 from stickslip.analysis.varied_motion import Moment, VariedMotion
 from stickslip.checks import Array, real_array, real_number, shown, unknown_name
 from stickslip.events.event_driven import EventDriven
@@ -185,7 +184,7 @@ class _Goal:
                     there[number][place] += share * step
                     return self.at(*there)
 
-                found[number][place] = math.fsum(w * (moved(i) - moved(-i)) for i, w in EIGHTH_ORDER) / step
+                found[number][place] = _slope_of(moved) / step
         return found
 
 
@@ -313,8 +312,9 @@ def _refuse_doubts(motion: VariedMotion, seen: _Seen) -> None:
     """Refuse derivatives that are in doubt before the last of what the objective sees."""
     doubts = sorted((doubt for doubt in motion.doubts if doubt[0] <= seen.last), key=lambda doubt: doubt[0])
     if doubts:
-        reason = "; ".join(f"t = {time:.9g} s: {said}" for time, said in doubts)
-        raise ValueError(f"the motion has no derivative on both sides: {reason}; see ss.sensitivity.")
+        reason = "; ".join(f"t = {time:.9g} s: {said}" for time, said in doubts[:2])
+        more = f" ({len(doubts) - 2} more)" if len(doubts) > 2 else ""
+        raise ValueError(f"the motion has no derivative on both sides: {reason}{more}; see ss.sensitivity.")
     if not all(np.all(np.isfinite(slopes)) for slopes in seen.slopes):
         raise ValueError("the motion has no derivative: it is not finite; see ss.sensitivity.")
 
@@ -333,8 +333,19 @@ def _differences(at: Callable[..., float], seen: _Seen, columns: int) -> Array:
         def moved(share: float, along: list[Array] = along, step: float = step) -> float:
             return at(*(x + share * step * d for x, d in zip(seen.arguments, along, strict=True)))
 
-        found[j] = math.fsum(w * (moved(i) - moved(-i)) for i, w in EIGHTH_ORDER) / step
+        found[j] = _slope_of(moved) / step
     return found
+
+
+def _slope_of(moved: Callable[[float], float]) -> float:
+    """Slope at 0 of the objective along a line; refused where differences do not agree."""
+    found, error = derivative(lambda share: np.array([moved(share)]))
+    if error > 0.0:
+        raise ValueError(
+            f"the objective has no certain slope: its differences agree to {error:.1e} only. It is not smooth there, "
+            "or smooth on a very short scale: give its derivatives as slope=."
+        )
+    return float(found[0])
 
 
 def _checked_slope(found: Any, arguments: tuple[Array, ...]) -> tuple[Array, ...]:

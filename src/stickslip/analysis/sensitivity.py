@@ -250,7 +250,8 @@ def known_names(wrt: Any, known: tuple[str, ...], what: str) -> tuple[str, ...]:
     """The names, each of them known and given once; `what` they are, for messages."""
     if not isinstance(wrt, str | Iterable):
         raise ValueError(f"wrt must be a name or a list of names, got {shown(wrt)}.")
-    given = (wrt,) if isinstance(wrt, str) else tuple(wrt)
+    given: tuple[Any, ...] = (wrt,) if isinstance(wrt, str) else tuple(wrt)
+    given = tuple(getattr(name, "name", name) for name in given)  # of symbols, too
     if not given:
         raise ValueError(f"wrt must name at least one {what}, got none.")
     for name in given:
@@ -299,8 +300,17 @@ def _doubt_end(motion: VariedMotion, end: float) -> None:
 
 
 def doubt_jumps(motion: VariedMotion) -> None:
-    """Doubt forces that may jump where no event is: sign of a velocity, floor of a coordinate, and the like."""
+    """Doubt forces that may jump where no event is: sign of a velocity, floor of a coordinate, and the like.
+
+    Of functions the text is not known.  There differences tell.
+    """
     system: Any = motion.system
+    if motion.slopes.error > 0.0:
+        motion.doubt(
+            0.0,
+            f"differences of the functions of {system.name!r} agree to {motion.slopes.error:.1e} only: they are not "
+            "smooth, or smooth on a very short scale",
+        )
     if not motion.slopes.exact or not callable(getattr(system, "equations", None)):
         return
     import sympy as sp

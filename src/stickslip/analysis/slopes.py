@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stickslip.analysis.differences import derivative
 from stickslip.checks import Array
 from stickslip.events.modes import Mode
 from stickslip.mechanisms.system import CLUTCH, CONSTRAINT, CONTACT, System
@@ -23,10 +24,7 @@ if TYPE_CHECKING:
     from stickslip.analysis.saltation import ImpactBranch
 
 _TINY = 1e-30  # length of a complex step
-_STEP = 1e-3  # of differences, relative
-EIGHTH_ORDER = ((1.0, 4.0 / 5.0), (2.0, -1.0 / 5.0), (3.0, 4.0 / 105.0), (4.0, -1.0 / 280.0))
-"""Steps and weights of central differences."""
-
+_STEP = 1e-3  # of differences, relative, where they are not cut
 _SINGULAR = 1e-11  # pivots below this share: rows that other rows imply
 
 
@@ -92,12 +90,14 @@ class Slopes:
     """The functions of a system with their derivatives by z = (q, u, t, p), (2 f + 1 + m,).
 
     exact : by complex steps; else by differences
+    error : worst share by which differences are in doubt
     """
 
     def __init__(self, system: System) -> None:
         self.system, self.f, self.n = system, system.n_dof, system.n_contacts
         self.m = len(system.parameter_names)
         self.exact = not system.inject
+        self.error = 0.0
         self._namespace: dict[str, Any] = {}
         if self.exact:
             # `abs`, `max` and `min` hide those of Python, which know no complex numbers or lose the derivative
@@ -191,17 +191,15 @@ class Slopes:
 
         if self.exact:
             return np.asarray(np.imag(at(z[:, :, None] + 1j * _TINY * D[:, None, :])) / _TINY)
-        total: Any = 0.0
         size = np.abs(z).max(axis=1)
         size[: 2 * self.f + 1] = np.maximum(size[: 2 * self.f + 1], 1.0)  # states; parameters by their own size
         size[size == 0.0] = 1.0
         with np.errstate(divide="ignore"):
             lengths = np.min(np.where(D != 0.0, size[:, None] / np.where(D != 0.0, np.abs(D), 1.0), np.inf), axis=0)
         step = _STEP * np.where(np.isfinite(lengths), lengths, 1.0)
-        for away, weight in EIGHTH_ORDER:
-            moved = away * step * D
-            total = total + weight * (at(z[:, :, None] + moved[:, None, :]) - at(z[:, :, None] - moved[:, None, :]))
-        return np.asarray(total / step)
+        found, error = derivative(lambda s: at(z[:, :, None] + (s * step * D)[:, None, :]))
+        self.error = max(self.error, error)
+        return np.asarray(found / step)
 
     # -- equations of a mode ---------------------------------------------------------------------------------
 

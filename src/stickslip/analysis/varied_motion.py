@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.analysis.collocation import NODES, STAGES, collocated
 from stickslip.analysis.linearised_motion import MARGIN, LinearisedMotion
 from stickslip.analysis.saltation import Undefined
 from stickslip.checks import Array
@@ -27,25 +28,11 @@ from stickslip.events.motion import change
 from stickslip.mechanisms.system import CLUTCH, CONSTRAINT, CONTACT, SPRING
 from stickslip.trajectory import ACCUMULATES, EVENT_KINDS, GRAZES, KINK, STRIKES
 
-STAGES = 5  # of Gauss collocation, order 10
 PIECES = 2  # collocation steps per arc, at least
 _GRAZING = 1e-7  # a rate of a guard below this share of its terms
 _TOGETHER = 1e-6  # times of coinciding events may move apart by this share
 _AT_ONCE = 1e-10  # share of the run: events that near are at once
 _SAME_FIELD = 1e-9  # fields that differ by less than this share are one
-
-
-def _collocation(stages: int) -> tuple[Array, Array, Array]:
-    """Nodes, weights and coefficients of Gauss-Legendre collocation on (0, 1) (Butcher 1964)."""
-    nodes, weights = np.polynomial.legendre.leggauss(stages)
-    nodes, weights = 0.5 * (nodes + 1.0), 0.5 * weights
-    powers = np.arange(stages)
-    V = nodes[:, None] ** powers
-    A = (nodes[:, None] ** (powers + 1) / (powers + 1)) @ np.linalg.inv(V)
-    return nodes, weights, A
-
-
-NODES, WEIGHTS, COEFFICIENTS = _collocation(STAGES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,11 +110,7 @@ class VariedMotion(LinearisedMotion):
             for _ in range(count):
                 assert A is not None and B is not None
                 here = slice(piece * STAGES, (piece + 1) * STAGES)
-                A_i, B_i = A[here], B[here]
-                G = np.eye(STAGES * n)
-                G -= h[piece] * np.einsum("ij,iab->iajb", COEFFICIENTS, A_i).reshape(STAGES * n, -1)
-                K = np.linalg.solve(G, (A_i @ X + B_i).reshape(STAGES * n, -1))
-                X = X + h[piece] * np.tensordot(WEIGHTS, K.reshape(STAGES, n, -1), 1)
+                X = collocated(X, A[here], B[here], h[piece])
                 piece += 1
             yield X
 
@@ -360,8 +343,7 @@ class VariedMotion(LinearisedMotion):
         if self.hit is not None:
             slots = [s for s in slots if s[1] == 0 and (s[0] >= N or before.normal[s[0]] == 0)] or slots
         z, D = self.points(np.array([t]), x[None], before)[:, 0], self.basis()
-        size = np.abs(f_A[self.f :]).max() + np.abs(f_E[self.f :]).max()
-        smooth = self.hit is None and np.abs(f_E - f_A).max() <= _SAME_FIELD * max(size, 1e-300)
+        smooth = self.hit is None and self._same_field(t, x, f_A[self.f :], f_E[self.f :])
         moves = []
         for slot in slots:
             g, slope, terms = self._guard(z, D, before, slot, f_A)
@@ -388,6 +370,16 @@ class VariedMotion(LinearisedMotion):
             z = np.concatenate([z[: n + 1], self.p])  # a kink may have turned the directions of contacts
             self._strike(z, D, before, t, f_A, f_E, dt, slots, happened)
         self._check_closed(t)
+
+    def _same_field(self, t: float, x: Array, before: Array, after: Array) -> bool:
+        """Whether accelerations (f,) before and after an event are one.
+
+        Each is compared with what it is made of: coordinates may have units of their own, metres and nanometres.
+        """
+        M = self.system.mass(x[: self.f], t, self.p)
+        h = self.system.force(x[: self.f], x[self.f :], t, self.p)
+        size = np.abs(np.linalg.inv(M)) @ (np.abs(h) + np.abs(M) @ (np.abs(before) + np.abs(after)))
+        return bool(np.all(np.abs(after - before) <= _SAME_FIELD * size))
 
     def _strike(
         self, z: Array, D: Array, before: Mode, t: float, f_A: Array, f_E: Array, dt: Array,
@@ -498,7 +490,12 @@ class VariedMotion(LinearisedMotion):
         terms = parts + np.abs(rows[:, n + 1 :]).max(axis=1, initial=0.0) + 1e-6 * np.abs(rows).max() * size
         # a parameter without effect, such as a mass in free fall, has nothing but round-off: of x over the parameter
         values = np.abs(self.p) @ np.abs(self.directions)
-        state = np.abs(rows[:, :n]) @ np.abs(np.concatenate([self.q, self.u]))
+        # a motion that has rested at 0 so far: of what its forces would have moved it by
+        M, h = self.system.mass(self.q, t, self.p), self.system.force(self.q, self.u, t, self.p)
+        push = np.abs(np.linalg.inv(M)) @ np.abs(h)
+        state = np.abs(rows[:, :n]) @ (
+            np.abs(np.concatenate([self.q, self.u])) + np.concatenate([push * t**2, push * t])
+        )
         floor = 1e-6 * np.outer(state, np.where(values > 0.0, 1.0 / np.where(values > 0.0, values, 1.0), 0.0))
         whole = terms[:, None] + floor
         defect = float((np.abs(total) / np.where(whole > 0.0, whole, 1.0)).max(initial=0.0))
