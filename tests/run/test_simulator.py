@@ -566,3 +566,22 @@ def test_a_parameter_that_changes_an_energy_leaves_the_balance_of_energy_unknown
     assert np.isnan(pickle.loads(pickle.dumps(sim)).certificate.integration_energy)
     sim.restore(start)
     assert np.isfinite(sim.certificate.integration_energy)
+
+
+def test_a_snapshot_of_a_scene_with_other_bodies_is_refused():
+    def falling(mass=1.0, size=0.1, friction=0.5, arm=0.5):
+        scene = ss.Scene(name="one name")
+        scene.add_static(ss.HalfSpace((0, 0, 1)), friction=friction)
+        body = scene.add_body(ss.Sphere(size), mass=mass, position=(0, 0, 1.0))
+        scene.add_spherical(None, body, (arm, 0, 1.0))
+        return ss.Simulator(scene, dt=1e-3)
+
+    first, twin = falling(), falling()
+    first.step(50)
+    saved = first.save()
+    twin.restore(saved)
+    assert twin.t == first.t
+    for other in (falling(mass=2.0), falling(size=0.2), falling(friction=0.1), falling(arm=0.4)):
+        with pytest.raises(ValueError, match="snapshot must be one of the same system") as problem:
+            other.restore(saved)
+        assert "\n" not in str(problem.value) and other.t == 0.0

@@ -121,10 +121,11 @@ def prepare_run(
     hold_at_first_contact(engine, start)
     turn_as_one(engine, start)
     allow_joints(engine, start)
-    state, bodies = SceneState(engine, start), _fingerprint(engine)
+    state, bodies, made_of = SceneState(engine, start), _fingerprint(engine), _made_of(engine)
 
     def identity() -> dict[str, Any]:
-        return {"scene": scene.name, "bodies": bodies, "friction": _frictions(scene)} | _identity(
+        made = {"made_of": made_of, "friction": _frictions(scene)}
+        return {"scene": scene.name, "bodies": bodies, **made} | _identity(
             engine, method.name, q, u, {"t0": start, "dt": state.dt, "every": int(kept.every)}
         )
 
@@ -166,6 +167,20 @@ def _fingerprint(engine: SceneEngine) -> str:
     )  # fmt: skip
     digest = hashlib.sha256()
     for name, array in arrays_in("", tables):
+        digest.update(name.encode() + array.tobytes())
+    return digest.hexdigest()
+
+
+def _made_of(engine: SceneEngine) -> str:
+    """Masses, shapes, materials and joints of the bodies, wherever they are; as a digest."""
+    bodies, geoms = engine.bodies, engine.geoms
+    own = (bodies.kind, bodies.mass, bodies.inertia, geoms.kind, geoms.body, geoms.local, geoms.extent, geoms.measure)
+    joints: tuple[Any, ...] = ()
+    if engine.joints is not None:
+        link = engine.joints.link
+        joints = (link.kind, link.a, link.b, link.frame_a, link.frame_b, link.law)
+    digest = hashlib.sha256()
+    for name, array in arrays_in("", (*own, geoms.material, engine.materials, engine.shapes[:2], *joints)):
         digest.update(name.encode() + array.tobytes())
     return digest.hexdigest()
 

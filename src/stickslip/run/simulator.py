@@ -8,6 +8,8 @@ go through the driver.
 from __future__ import annotations
 
 import copy
+import functools
+import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
@@ -420,7 +422,15 @@ class Simulator:
 
     def _identity(self) -> str:
         run = self._run
-        return f"{run.system.name}, dt = {run.state.dt!r}, {run.stepper!r}, {run.solver}, every = {self._store.every}"
+        own = f"{run.system.name} ({self._made_of})"
+        return f"{own}, dt = {run.state.dt!r}, {run.stepper!r}, {run.solver}, every = {self._store.every}"
+
+    @functools.cached_property
+    def _made_of(self) -> str:
+        """A digest of equations, or of masses, shapes and materials: of all that a snapshot does not hold."""
+        known = self._run.identity()
+        made = [known.get(name) for name in ("equations", "made_of", "friction")]
+        return hashlib.sha256(repr(made).encode()).hexdigest()[:8]
 
     def _arrays(self) -> dict[str, np.ndarray]:
         engine = self._run.engine
