@@ -270,6 +270,7 @@ ARGUMENTS = {
 HEAD = """import math
 import numpy as np
 from stickslip.jit import call_address, kernel, prange
+from stickslip.jit.watching import strayed
 from tests.jit.test_refusals import Motion
 
 CONSTANT = np.array([1.0, 2.0])
@@ -284,6 +285,7 @@ WORDS = {
     # -- constructs: `syntax` --
     "assert x > 0.0": "`assert`",
     "raise ValueError": "`raise`",
+    "return strayed()": "strayed() needs watch() before it",
     "try:\n    x = 1.0\nfinally:\n    x = 2.0": "`try`",
     "with x:\n    x = 1.0": "`with`",
     "f = lambda: x": "`lambda`",
