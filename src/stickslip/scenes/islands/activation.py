@@ -26,7 +26,7 @@ from stickslip.scenes.islands.problem import (
     takes_part,
     tangents,
 )
-from stickslip.scenes.islands.slips import gap_beyond, turn_as_one, turns
+from stickslip.scenes.islands.slips import gap_beyond, spins_past, turn_as_one, turns
 from stickslip.scenes.layout import SMOOTH, ZERO, Active, Contacts
 from stickslip.scenes.parts import Matter
 
@@ -110,7 +110,7 @@ def activate(matter: Matter, contacts: Contacts, count: int, vel: np.ndarray, ac
         k, m = geoms.material[contacts.pair[c, 0]], geoms.material[contacts.pair[c, 1]]
         bounces = (materials.eps_N[k, m] > 0.0 or materials.curve[k, m] >= 0) and options.law == 0
         taken, lasts = takes_part(bodies, contacts, c, options, (u0, v0), slop, bounces)
-        if not taken:
+        if not taken or spins_past(bodies, geoms, contacts, active, n, v0, options):
             continue
         mu, axes_of = materials.mu[k, m], materials.axes_of[k, m]
         if axes_of > 0 and dim == 3 and mu > 0.0:
