@@ -198,7 +198,8 @@ def consistent_velocities(engine: SceneEngine, t0: float) -> np.ndarray:
 def _taut_ropes(engine: SceneEngine) -> np.ndarray:
     """Which rows (R,) are those of ropes and pulleys that have no way to go."""
     joints, mid = engine.joints, engine.bodies.mid
-    taut = np.zeros(len(joints.row.used), bool)
+    assert joints is not None
+    taut = np.zeros(len(joints.row.used), np.bool_)
     A, B = np.empty(7), np.empty(7)
     for j in np.flatnonzero(joints.link.kind >= ROPE):
         compose(mid[joints.link.a[j]], joints.link.frame_a[j], A)
