@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stickslip import codes
+from stickslip import codes, library
 from stickslip.checks import Array
 from stickslip.contact.planar import solver_from
 from stickslip.drawing import primitives as draw
@@ -100,7 +100,8 @@ def simulating(trajectory: Trajectory, scenario: Any) -> dict[str, Any]:
         modules = _modules(system, p, picture.numbers)
     except (KernelError, NotKernels) as reason:
         raise Recorded(f"its kernel does not run in a browser ({reason})") from None
-    sliders = [c for c in controls(names, begun) if not (c.section == PARAMETER and c.key in fixed)]
+    words = library.meanings(system.name) if system.name in library.names() else {}
+    sliders = [c for c in controls(names, begun, None, words) if not (c.section == PARAMETER and c.key in fixed)]
     return {
         **modules,
         "controls": [control.to_dict() for control in sliders],
