@@ -37,7 +37,7 @@ def lyapunov(
     if results.plot is not None:
         from stickslip.figures.bifurcation import lyapunov as draw
 
-        results.save(draw(result, scenario.title), f"Lyapunov exponent: {scenario.title}")
+        results.save(lambda: draw(result, scenario.title), f"Lyapunov exponent: {scenario.title}")
     plain = [value if math.isfinite(value) else None for value in result.exponents.tolist()]
     error = result.error if math.isfinite(result.error) else None
 
@@ -75,7 +75,7 @@ def recurrence(
     if results.plot is not None:
         from stickslip.figures.bifurcation import recurrence as draw
 
-        results.save(draw(result, scenario.title), f"Recurrence: {scenario.title}")
+        results.save(lambda: draw(result, scenario.title), f"Recurrence: {scenario.title}")
     values = {"points": len(points), "rate": result.rate, "determinism": result.determinism}
 
     def show() -> None:
