@@ -36,9 +36,14 @@ def diagram(result: BifurcationDiagram, observables: Sequence[str]) -> Figure:
         axes[-1].set_xlabel(style.axis_label(result.name, result.units))
         for ax in axes:
             ax.set_xlim(*_edges(np.asarray(result.values)))
+            lost = list(result.failed)  # they fall down, or stop
+            ax.plot(
+                lost, [0.03] * len(lost), "x", ms=4, color=style.SERIES[1], transform=ax.get_xaxis_transform(),
+                scalex=False, scaley=False,
+            )  # fmt: skip
         figure.align_ylabels(axes)
         title = f"{result.system.replace('_', ' ')} over {style.symbol(result.name)}: the last returns"
-        failed = f"; {len(result.failed)} values without returns" if result.failed else ""
+        failed = f"; {counted(len(result.failed), 'value')} without returns (crosses)" if result.failed else ""
         note = f"section: {result.section}; {len(result.values)} values, {len(result.index)} points{failed}"
         dress(figure, title, note)
     return figure
@@ -163,7 +168,7 @@ def recurrence(result: Recurrence, title: str) -> Figure:
         style.panel(ax, "", "return", "return")
         dress(
             figure,
-            title,
+            f"{title}: returns that come back",
             f"recurrence rate {result.rate:.3f}, determinism {result.determinism:.3f}, "
             + (
                 f"comes back after {counted(result.returns, 'return')}"

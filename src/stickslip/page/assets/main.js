@@ -19,7 +19,7 @@ function show(raw, {fresh = false, time} = {}) {
   byId("source").textContent = run.source;
   byId("stage").setAttribute("aria-label", `${run.title}, in motion`);
   document.title = `${run.title} · stickslip`;
-  byId("ribbon").style.height = `${15 * Math.max(1, Math.min(10, run.contacts.length)) + 10}px`;
+  byId("ribbon").style.height = `${15 * Math.max(1, bandsOf(run).length) + 10}px`;
   for (const plot of Object.values(plots)) plot.stale = true;
   showContacts(run);
   showNumbers(run);

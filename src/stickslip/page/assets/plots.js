@@ -143,9 +143,17 @@ class Phase extends Plot {
 }
 
 /** One band per contact, coloured by state, with a tick at every impact. */
+/** Contacts with a band: the first ten; of many, the first ten that touch at all. */
+function bandsOf({contacts, impactsOf}) {
+  const touches = contacts.length <= FEW_CONTACTS ? contacts : contacts.filter(({state}, k) => state.some((s) => s) || impactsOf[k].t.length);
+  return touches.slice(0, 10);
+}
+
+const FEW_CONTACTS = 8;
+
 class Ribbon extends Plot {
   layout(run, width) {
-    this.rows = run.contacts.slice(0, 10);
+    this.rows = bandsOf(run);
     const names = document.createElement("canvas").getContext("2d");
     names.font = "11px system-ui, sans-serif";
     const widest = Math.max(0, ...this.rows.map((c) => names.measureText(c.name).width));
@@ -164,8 +172,8 @@ class Ribbon extends Plot {
       context.fillStyle = theme.get("faint");
       context.fillRect(this.left, 7, this.right - this.left, 6);
     }
-    this.rows.forEach((contact, k) => {
-      const y = 3 + 15 * k;
+    this.rows.forEach((contact, row) => {
+      const y = 3 + 15 * row;
       context.fillStyle = theme.get("soft");
       context.textAlign = "left";
       context.fillText(contact.name, 0, y + 6, this.left - 6);
@@ -173,7 +181,7 @@ class Ribbon extends Plot {
       context.fillRect(this.left, y, this.right - this.left, 11);
       this.bands(context, contact, y);
       context.fillStyle = theme.get("impact");
-      for (const t of run.impactsOf[k].t) context.fillRect(this.px(t) - 0.5, y - 1, 1.2, 13);
+      for (const t of run.impactsOf[run.contacts.indexOf(contact)].t) context.fillRect(this.px(t) - 0.5, y - 1, 1.2, 13);
     });
   }
 
