@@ -117,7 +117,7 @@ function showContacts(run) {
   const seen = new Set(run.contacts.flatMap((contact) => [...contact.state]));
   if (run.impacts.t.length) seen.add(IMPACT);
   byId("legend").replaceChildren(...[1, 2, 3, 5, 4].filter((state) => seen.has(state)).map((state) =>
-    element("span", {}, element("span", {class: `dot ${STATES[state]}`}), STATE_WORDS[state])));
+    element("span", {title: STATE_MEANINGS[state]}, element("span", {class: `dot ${STATES[state]}`}), STATE_WORDS[state])));
 }
 
 function showNumbers(run) {

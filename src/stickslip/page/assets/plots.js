@@ -25,6 +25,16 @@ class Plot {
   }
 }
 
+/** A panel, or two where some of its curves move far less than others and would be flat beside them. */
+function apartBySize(panel) {
+  const range = ({low, high}) => high - low, most = Math.max(...panel.curves.map(range));
+  const small = panel.curves.filter((curve) => range(curve) < most / FLAT), moves = Math.max(0, ...small.map(range));
+  if (!["coordinate", "velocity"].includes(panel.group) || moves < 1e-6 * most) return [panel];
+  return [{...panel, curves: panel.curves.filter((curve) => !small.includes(curve))}, {...panel, curves: small}];
+}
+
+const FLAT = 10;
+
 /** Panels of curves with equal unit, stacked over one time axis. */
 class History extends Plot {
   constructor(canvas) { super(canvas); this.groups = new Set(["coordinate", "velocity"]); }
@@ -36,7 +46,7 @@ class History extends Plot {
       if (!panels.has(key)) panels.set(key, {curves: [], unit: curve.unit, group: curve.group});
       if (panels.get(key).curves.length < MOST_CURVES) panels.get(key).curves.push(curve);
     }
-    this.panels = [...panels.values()];
+    this.panels = [...panels.values()].flatMap(apartBySize);
     for (const panel of this.panels) panel.earlier = panel.curves.map((curve) => alike(this.earlier, curve));
     const each = (height - MARGIN.bottom) / Math.max(1, this.panels.length);
     this.panels.forEach((panel, i) => {
