@@ -465,6 +465,23 @@ def test_coefficients_of_a_model_file_are_contact_laws_and_say_what_they_are(bro
         assert not tab.errors
 
 
+def test_a_parameter_is_found_among_many(tab, server):
+    tab.open(server.url + "#system=woodpecker&dt=0.001&t_end=0.1")
+    tab.page.fill("#find", "beak")
+    shown = (
+        "[...document.querySelectorAll('#controls .control')].filter((x) => x.offsetParent).map((x) => x.dataset.key)"
+    )
+    assert tab.page.evaluate(shown) == ["restitution_normal", "restitution_sleeve", "h_S", "l_S"]  # by their meanings
+    tab.page.fill("#find", "")
+    assert len(tab.page.evaluate(shown)) > 12
+
+
+def test_curves_that_move_little_have_a_panel_of_their_own(tab, server):
+    tab.open(server.url + "#system=slider_crank&dt=0.0001&t_end=0.3")
+    panels = tab.page.evaluate("stickslip.plots.history.panels.map((p) => p.curves.map((c) => c.name))")
+    assert panels[0] == ["theta_1"] and panels[1] == ["theta_2", "theta_3"]
+
+
 def test_of_many_contacts_those_that_touch_have_bands(tab, tmp_path):
     chain = library.hanging_chain(links=12)
     tab.open(export(chain.simulate(t_end=0.05), tmp_path / "chain.html", chain).as_uri())

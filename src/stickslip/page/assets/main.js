@@ -547,5 +547,6 @@ async function startLive() {
   } catch (error) { complain(error.message); }
 }
 
+app.plots = plots;
 window.stickslip = app; // for tests and for the curious
 start();
