@@ -257,10 +257,14 @@ class Simulator:
         self._single.flush()
         run.steps = run.state.step + n
         with uninterrupted(), running(Clock()) as clock:
-            reason = march_in_pieces(run, self._store, advance, clock)
+            try:
+                reason = march_in_pieces(run, self._store, advance, clock)
+                if reason is not None:
+                    raise StepError(reason)
+            except BaseException:  # single steps go on from the end of the last piece, with nothing pending
+                self._single = _Single(run, self._store)
+                raise
             self._single.begin()
-        if reason is not None:
-            raise StepError(reason)
 
     def run(
         self,
