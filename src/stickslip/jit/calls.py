@@ -66,8 +66,7 @@ class Calls(Expressions):
             raise KernelError("arguments by name are for kernels only.")
         builtin = functions.find(function)
         if builtin is None:
-            name = getattr(function, "__name__", repr(function))
-            raise KernelError(f"{name} is not in the language: mark it with @kernel, or write it out.")
+            raise KernelError(functions.outside(function))
         return builtin(self.writer, arguments)
 
     def of_mathematics(self, function: Any, callee: Callee, arguments: tuple[Value, ...]) -> Value:

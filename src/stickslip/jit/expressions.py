@@ -151,11 +151,13 @@ class Expressions(ABC):
             return found
         except KernelError as problem:
             raise problem.at(source, node) from None
+        except (TypeError, ValueError, ArithmeticError) as problem:  # of values that the translator knows
+            raise KernelError(f"this has no value: {problem}.", source.place(node)) from None
 
     def condition(self, node: ast.expr) -> Constant | Scalar:
         """An expression where Python asks for its truth."""
         if isinstance(node, ast.BoolOp):
-            return self.short_circuit(node)
+            return self.short_circuit(node, self.condition)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             inner = self.condition(node.operand)
             if isinstance(inner, Constant):
@@ -167,13 +169,23 @@ class Expressions(ABC):
         except KernelError as problem:
             raise problem.at(source, node) from None
 
-    def short_circuit(self, node: ast.BoolOp) -> Constant | Scalar:
+    def truth_of(self, node: ast.expr) -> Constant | Scalar:
+        """A part of `a and b` whose value is asked for: Python returns one of both, so it has to be a truth."""
+        if isinstance(node, ast.BoolOp):
+            return self.short_circuit(node, self.truth_of)
+        source, value = self.scope.source, self.expression(node)
+        if kind_of(value) != "bool":
+            problem = KernelError(f"`and` and `or` join conditions, got {in_words(value)}: write a comparison.")
+            raise problem.at(source, node)
+        return truth(self.writer, value)
+
+    def short_circuit(self, node: ast.BoolOp, part: Callable[[ast.expr], Constant | Scalar]) -> Constant | Scalar:
         """`and`, `or`: what follows a decision is not computed."""
         stops_at = isinstance(node.op, ast.Or)
         slot: str | None = None
         end = ""
         for position, operand in enumerate(node.values):
-            found = self.condition(operand)
+            found = part(operand)
             last = position == len(node.values) - 1
             if isinstance(found, Constant) and not last and bool(found.value) != stops_at:
                 continue  # decides nothing
@@ -302,19 +314,16 @@ class Expressions(ABC):
         return operation(*values)
 
     def of_BoolOp(self, node: ast.BoolOp) -> Value:
-        for operand in node.values:
-            if not isinstance(
-                operand, (ast.Compare, ast.BoolOp, ast.UnaryOp, ast.Name, ast.Call, ast.Subscript, ast.Attribute)
-            ):
-                raise KernelError("`and` and `or` join conditions.")
-        return self.short_circuit(node)
+        return self.short_circuit(node, self.truth_of)
 
     def of_Compare(self, node: ast.Compare) -> Value:
         left = self.expression(node.left)
         if len(node.ops) == 1:
             return compare(self.writer, node.ops[0], left, self.expression(node.comparators[0]))
+        if any(isinstance(part, ast.Call) for later in node.comparators[1:] for part in ast.walk(later)):
+            raise KernelError("a call behind the second sign of a comparison: write `and`, or give it a name before.")
         result: Value = Constant(True)
-        for op, comparator in zip(node.ops, node.comparators, strict=True):  # nothing in a kernel has side effects here
+        for op, comparator in zip(node.ops, node.comparators, strict=True):  # nothing here has side effects
             right = self.expression(comparator)
             one = compare(self.writer, op, left, right)
             result = binary(self.writer, ast.BitAnd(), result, one)

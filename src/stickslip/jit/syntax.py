@@ -17,6 +17,7 @@ REFUSED: dict[type[ast.AST], str] = {
     ast.Assert: "`assert` is not in the language: return a code that the caller can tell",
     ast.Raise: "`raise` is not in the language: return a code that the caller can tell",
     ast.Try: "`try` is not in the language: nothing in a kernel raises",
+    ast.TryStar: "`try` is not in the language: nothing in a kernel raises",
     ast.With: "`with` is not in the language",
     ast.Lambda: "`lambda` is not in the language: write a kernel",
     ast.ClassDef: "a class cannot be defined in a kernel",
@@ -42,6 +43,9 @@ REFUSED: dict[type[ast.AST], str] = {
     ast.MatMult: "the operator @ is not in the language: write a loop",
 }
 """Constructs of Python that a kernel cannot have, with what helps."""
+LATER = {"TypeAlias": "`type` belongs at the top of the module", "TemplateStr": "text is not in the language"}
+"""Likewise, of Pythons newer than the oldest one that this package runs on."""
+REFUSED.update((getattr(ast, name), rule) for name, rule in LATER.items() if hasattr(ast, name))
 
 
 @dataclass(frozen=True)
