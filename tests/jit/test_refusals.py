@@ -333,7 +333,6 @@ WORDS = {
     "y = ~flag": "~ of a truth",
     "y = n + 2**63": "whole numbers have 64 bits",
     "y = ~1.5": "this has no value: bad operand",
-    "y = 0.0 < x < helper(x)": "a call behind the second sign",
     # -- names, tuples, parts --
     "y = nowhere": "nowhere is not known",
     "y = x.real": "has no 'real'",

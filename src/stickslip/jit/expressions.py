@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from stickslip.jit import elementwise, memory
 from stickslip.jit.arithmetic import binary, compare, convert, truth, unary
 from stickslip.jit.errors import KernelError
-from stickslip.jit.scope import Callee, Missing, Scope, Slot, Slots
+from stickslip.jit.scope import Callee, Missing, Scope, Slot, Slots, as_callee
 from stickslip.jit.values import (
     ARGUMENT,
     REGISTER,
@@ -181,12 +182,16 @@ class Expressions(ABC):
 
     def short_circuit(self, node: ast.BoolOp, part: Callable[[ast.expr], Constant | Scalar]) -> Constant | Scalar:
         """`and`, `or`: what follows a decision is not computed."""
-        stops_at = isinstance(node.op, ast.Or)
+        parts = [functools.partial(part, operand) for operand in node.values]
+        return self.decided(parts, isinstance(node.op, ast.Or))
+
+    def decided(self, parts: Sequence[Callable[[], Constant | Scalar]], stops_at: bool) -> Constant | Scalar:
+        """The truth of the first part that is `stops_at`, or of the last; parts behind it are not computed."""
         slot: str | None = None
         end = ""
-        for position, operand in enumerate(node.values):
-            found = part(operand)
-            last = position == len(node.values) - 1
+        for position, part in enumerate(parts):
+            found = part()
+            last = position == len(parts) - 1
             if isinstance(found, Constant) and not last and bool(found.value) != stops_at:
                 continue  # decides nothing
             if slot is None:
@@ -320,15 +325,29 @@ class Expressions(ABC):
         left = self.expression(node.left)
         if len(node.ops) == 1:
             return compare(self.writer, node.ops[0], left, self.expression(node.comparators[0]))
-        if any(isinstance(part, ast.Call) for later in node.comparators[1:] for part in ast.walk(later)):
-            raise KernelError("a call behind the second sign of a comparison: write `and`, or give it a name before.")
+        if any(self.may_write(part) for later in node.comparators[1:] for part in ast.walk(later)):
+            known = [left]
+
+            def pair(op: ast.cmpop, comparator: ast.expr) -> Constant | Scalar:
+                known.append(self.expression(comparator))
+                return compare(self.writer, op, *known[-2:])
+
+            chain = zip(node.ops, node.comparators, strict=True)
+            return self.decided([functools.partial(pair, *link) for link in chain], False)
         result: Value = Constant(True)
-        for op, comparator in zip(node.ops, node.comparators, strict=True):  # nothing here has side effects
+        for op, comparator in zip(node.ops, node.comparators, strict=True):  # nothing here changes anything
             right = self.expression(comparator)
             one = compare(self.writer, op, left, right)
             result = binary(self.writer, ast.BitAnd(), result, one)
             left = right
         return result
+
+    def may_write(self, node: ast.AST) -> bool:
+        """Whether a part of an expression is a call that may change arrays: of a kernel."""
+        if not isinstance(node, ast.Call):
+            return False
+        function = self.expression(node.func) if isinstance(node.func, ast.Name) else None
+        return isinstance(function, Constant) and as_callee(function.value) is not None
 
     def of_IfExp(self, node: ast.IfExp) -> Value:
         condition = self.condition(node.test)
