@@ -52,7 +52,7 @@ def convert(writer: Writer, value: Value, kind: Kind) -> str:
     """Text of a number as another kind: whole numbers to floats, truths to both, and nothing that loses digits."""
     own = kind_of(value)
     if own is None:
-        raise KernelError(f"a number is wanted here, got {in_words(value)}.")
+        raise KernelError(f"a number is wanted here, got {in_words(value)}; write a loop over the elements.")
     if isinstance(value, Constant):
         if own == "float" and kind != "float":
             raise KernelError(f"a float cannot stand for a number of kind {kind}: write int(...), or a comparison.")

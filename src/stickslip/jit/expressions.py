@@ -279,7 +279,9 @@ class Expressions(ABC):
             return memory.load(self.writer, holder.dtype, found) if isinstance(found, str) else found
         items = items_of(holder)
         if items is None:
-            raise KernelError(f"{in_words(holder)} has no elements.")
+            raise KernelError(
+                f"{in_words(holder)} has no elements here: give its numbers names, or make them an array."
+            )
         if isinstance(node.slice, ast.Slice):
             ends = [None if end is None else self.expression(end) for end in (node.slice.lower, node.slice.upper)]
             if not all(end is None or isinstance(end, Constant) for end in ends):

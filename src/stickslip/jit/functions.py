@@ -71,7 +71,7 @@ HELPS: dict[Any, str] = {
 
 def outside(function: Any) -> str:
     """Words for a call of a function that is not in the language, with what helps."""
-    name = getattr(function, "__name__", repr(function))
+    name = getattr(function, "__name__", f"an object of type {type(function).__name__}")
     module = (getattr(function, "__module__", None) or "").partition(".")[0]
     try:
         helps = HELPS.get(function)
@@ -79,8 +79,11 @@ def outside(function: Any) -> str:
         helps = None
     if helps is None:
         theirs = module in ("builtins", "math", "numpy", "scipy") or isinstance(function, np.ufunc)
-        helps = "write it out with numbers and loops" if theirs else "mark it with @kernel, or write it out"
-    prefix = "np." if getattr(np, name, None) is function and module != "builtins" else ""
+        helps = (
+            "write it out with numbers and loops" if theirs else "mark it with @kernel (stickslip.jit), or write it out"
+        )
+    of_numpy = (module == "numpy" or isinstance(function, np.ufunc)) and np.__dict__.get(name) is function
+    prefix = "np." if of_numpy else ""
     return f"{prefix}{name} is not in the language: {helps}."
 
 
