@@ -141,18 +141,30 @@ def invert(A: np.ndarray, out: np.ndarray) -> None:
     )
 
 
-@kernel
-def turned(phi: np.ndarray, x: float, y: float, z: float) -> tuple[float, float, float]:
-    """exp [phi] (x, y, z) by Rodrigues' formula."""
-    a, b, c = phi[0], phi[1], phi[2]
-    square = a * a + b * b + c * c
-    angle = math.sqrt(square)
+@kernel(inline=True)
+def turn_factors(square: float, angle: float) -> tuple[float, float]:
+    """sin p / p and (1 - cos p) / p^2 of Rodrigues' formula; square = p^2, angle = p."""
     if angle < 1e-4:  # series; the next terms are below the last digit
-        f, g = 1.0 - square / 6.0, 0.5 - square / 24.0
-    else:
-        f, g = math.sin(angle) / angle, (1.0 - math.cos(angle)) / square
+        return 1.0 - square / 6.0, 0.5 - square / 24.0
+    return math.sin(angle) / angle, (1.0 - math.cos(angle)) / square
+
+
+@kernel(inline=True)
+def turned_by(
+    phi: np.ndarray, f: float, g: float, x: float, y: float, z: float
+) -> tuple[float, float, float]:
+    """exp [phi] (x, y, z) by Rodrigues' formula, with its `turn_factors`."""
+    a, b, c = phi[0], phi[1], phi[2]
     p, q, r = b * z - c * y, c * x - a * z, a * y - b * x
     return x + f * p + g * (b * r - c * q), y + f * q + g * (c * p - a * r), z + f * r + g * (a * q - b * p)
+
+
+@kernel
+def turned(phi: np.ndarray, x: float, y: float, z: float) -> tuple[float, float, float]:
+    """exp [phi] (x, y, z)."""
+    square = phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2]
+    f, g = turn_factors(square, math.sqrt(square))
+    return turned_by(phi, f, g, x, y, z)
 
 
 @kernel
@@ -167,6 +179,7 @@ def momentum_slope(J: np.ndarray, omega: np.ndarray, time: float, phi: np.ndarra
         f, g = 0.5 - square / 24.0, 1.0 / 6.0 - square / 120.0
     else:
         f, g = (1.0 - math.cos(angle)) / square, (angle - math.sin(angle)) / (square * angle)
+    sine, cosine = turn_factors(square, angle)
     for j in range(3):
         e0, e1, e2 = (1.0 if j == 0 else 0.0), (1.0 if j == 1 else 0.0), (1.0 if j == 2 else 0.0)
         p, q, r = b * e2 - c * e1, c * e0 - a * e2, a * e1 - b * e0  # phi x e
@@ -176,7 +189,7 @@ def momentum_slope(J: np.ndarray, omega: np.ndarray, time: float, phi: np.ndarra
         k0 = J[j] - time * (y * t2 - z * t1)
         k1 = J[3 + j] - time * (z * t0 - x * t2)
         k2 = J[6 + j] - time * (x * t1 - y * t0)
-        K[j], K[3 + j], K[6 + j] = turned(phi, k0, k1, k2)
+        K[j], K[3 + j], K[6 + j] = turned_by(phi, sine, cosine, k0, k1, k2)
 
 
 @kernel
@@ -229,11 +242,11 @@ def rotation_with(
             reached = momentum_gap(J, trial, short, L, phi, gap)
             if reached < error:
                 break
-            part *= 0.5
-        if not reached < error:
             products = heaviest * math.sqrt(omega[0] ** 2 + omega[1] ** 2 + omega[2] ** 2)
             if error <= ROUNDING * max(size, min(products, MOST_CANCELLED * size)):
                 return 0.0
+            part *= 0.5
+        if not reached < error:
             break
         error = reached
         for k in range(3):
