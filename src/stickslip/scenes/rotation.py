@@ -25,6 +25,7 @@ import numpy as np
 from stickslip.jit import kernel
 
 ROUNDS, HALVINGS = 60, 12
+SLOW = 1e-8  # radians in a half step, whose square is below the last digit of a number
 MOST_TURN = 0.5  # radians by which one iteration may change what omega turns: larger steps reach other branches
 ROUNDING = 1e-14  # of the momentum: a smaller error is rounding, and no iteration improves on it
 # The momentum of a slender body that spins about its own axis is a small difference of large products J_ij omega_j.
@@ -211,6 +212,31 @@ def momentum_gap(
     return math.sqrt(gap[0] ** 2 + gap[1] ** 2 + gap[2] ** 2)
 
 
+@kernel(inline=True)
+def slow_rotation(
+    J: np.ndarray, L: np.ndarray, before: np.ndarray, short: float, omega: np.ndarray, inverse: np.ndarray,
+    K: np.ndarray,
+) -> bool:  # fmt: skip
+    """`rotation_with` of a body that hardly turns and hardly changes that, as bodies at rest do; False of any other.
+
+    To the last digit E = 1 + [phi] and K = J + [phi] J - short [J omega], and one step of Newton from `before` ends it.
+    """
+    a, b, c = short * before[0], short * before[1], short * before[2]
+    if not a * a + b * b + c * c < SLOW * SLOW:
+        return False
+    x, y, z = times(J, before[0], before[1], before[2])
+    for j in range(3):
+        p, q, r = J[j], J[3 + j], J[6 + j]
+        K[j], K[3 + j], K[6 + j] = p + (b * r - c * q), q + (c * p - a * r), r + (a * q - b * p)
+    p, q, r = short * x, short * y, short * z
+    K[1], K[2], K[3], K[5], K[6], K[7] = K[1] + r, K[2] - q, K[3] - r, K[5] + p, K[6] + q, K[7] - p
+    invert(K, inverse)
+    p, q, r = L[0] - x - (b * z - c * y), L[1] - y - (c * x - a * z), L[2] - z - (a * y - b * x)
+    p, q, r = times(inverse, p, q, r)
+    omega[0], omega[1], omega[2] = before[0] + p, before[1] + q, before[2] + r
+    return short * math.sqrt(p * p + q * q + r * r) <= SLOW * SLOW
+
+
 @kernel(apart=True)
 def rotation_with(
     J: np.ndarray, L: np.ndarray, before: np.ndarray, short: float, omega: np.ndarray, inverse: np.ndarray,
@@ -223,6 +249,8 @@ def rotation_with(
     explicit, with the right length of the momentum and K = J.
     """
     gap, trial = np.empty(3), np.empty(3)
+    if slow_rotation(J, L, before, short, omega, inverse, K):
+        return 0.0
     for k in range(3):
         omega[k] = before[k]
     size, heaviest = math.sqrt(L[0] ** 2 + L[1] ** 2 + L[2] ** 2), J[0] + J[4] + J[8]
