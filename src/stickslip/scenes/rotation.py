@@ -90,9 +90,9 @@ def advance(pose: np.ndarray, vel: np.ndarray, time: float, out: np.ndarray) -> 
     if angle == 0.0:
         out[3], out[4], out[5], out[6] = w, a, b, c
         return
-    half = 0.5 * angle
-    p = math.cos(half)
-    k = math.sin(half) / angle
+    p, k = 1.0, 0.5
+    if angle >= SLOW:  # below, these are cosine and sine to the last digit
+        p, k = math.cos(0.5 * angle), math.sin(0.5 * angle) / angle
     q, r, s = k * x, k * y, k * z
     n0 = p * w - q * a - r * b - s * c
     n1 = p * a + q * w + r * c - s * b
