@@ -37,7 +37,14 @@ from stickslip.scenes.fusing import carry_members, note_before
 from stickslip.scenes.islands.activation import activate
 from stickslip.scenes.islands.expected import expect
 from stickslip.scenes.islands.free_bodies import MATRIX_CONTACTS, solve_free_bodies
-from stickslip.scenes.islands.island import GRAINS, SHARPER, end_velocities, island_scale, judge_island, solve_island
+from stickslip.scenes.islands.island import (
+    GRAINS,
+    SHARPER,
+    end_velocities,
+    judge_island,
+    look_at_island,
+    solve_island,
+)
 from stickslip.scenes.islands.joint_rows import PASSIVE, add_pull, came_apart, joint_rows, row_velocity
 from stickslip.scenes.islands.problem import islands, last_impulse
 from stickslip.scenes.islands.renewal import ROUNDS, renew
@@ -513,8 +520,9 @@ def solve_islands(world: World, touching: Touching, problems: Problems, resume: 
             if n > 0 and rows > 0 and world.joints.link.solved[island.rows[island.row_first] // ROWS_PER_JOINT] > 0:
                 enough *= AFTER
         if rows == 0 or not blind:
-            scale = island_scale(island, GRAINS if resume else 0.0)
-            residuals[k] = measure_island(island, options, scale, min(enough, limit))
+            end_velocities(island, options.dim)
+            grains = GRAINS if resume else 0.0
+            residuals[k], scale = look_at_island(island, options.dim, options.edges, grains, min(enough, limit))
         done = False
         if world.joints is not None:
             restless = restless and (rows == 0 or blind or residuals[k] > FAR * options.start)
