@@ -80,7 +80,7 @@ REFINEMENTS = 4  # passes along the tree that take out rounding, at most
 # without contacts, steps/s: 1e-3 6.9e4 1.29e4, 1e-5 7.3e4 1.31e4, 1e-7 6.6e4 1.25e4.
 EXACT = 1e-5
 CLOSINGS = 8  # times that joints are linearised anew in a step, at most
-DIFFER, FALLS = 1e-2, 0.5  # residual of joints that may differ by how they are linearised, and what is left of it
+DIFFER, FALLS = 1e-2, 1.0  # residual of joints that may differ by how they are linearised, and what is left of it
 LOOSE = 1e-4  # of the error at which a joint counts as apart: an error at the next midpoint that asks for it
 HELD = 1e-8  # of the mobility of free bodies: contacts with less along the normal are held by joints
 HELD_SPEED = 1e-3  # of the velocities: a contact that closes faster is not left out, but for
@@ -756,7 +756,7 @@ def solve_joined(island: Island, options: Options, place: np.ndarray, quick: boo
     noise = min(NOISES * grain, options.tol * limit) if n > 0 else 0.0
     rounding = grain / speed if speed > 0.0 else 0.0
     for again in range(1 + CLOSINGS):
-        _, more = solve_tree_laws(
+        error, more = solve_tree_laws(
             problem, plan, masses, motion, room, options.tol, limit, noise, rounding, slid, dim, quick
         )
         stage = max(stage, more)
@@ -766,6 +766,8 @@ def solve_joined(island: Island, options: Options, place: np.ndarray, quick: boo
         # Redundant joints that agree, linearised about other velocities than those of the end, contradict one another.
         differ = not residual <= options.tol
         if differ and (k == 0 or not residual < (DIFFER if again == 0 else FALLS * worst)):
+            break
+        if quick and not error <= options.tol * limit:  # it is Newton that has failed
             break
         if again == CLOSINGS or not (differ or comes_apart(island, planar, options.dt)):
             break
