@@ -462,18 +462,18 @@ def solve_with_joints(island: Island, world: World, residual: float, place: np.n
     Contacts that contradict one another by how they are linearised are hard, and easy once they are linearised anew:
     that comes before all methods but the first.
     """
-    options, change, found, quick = world.options, np.inf, residual, island.first < island.last
+    options, change, found, quick, tried = world.options, np.inf, residual, island.first < island.last, False
     for turn in range(2 + ROUNDS):
-        found, stage = solve_joined(island, options, place, quick)
+        found, stage = solve_joined(island, options, place, quick, tried)
         effort[0] += 1 if stage > FIRST_STAGES else 0
         near = turn < ROUNDS and (not quick or found <= NEAR)
         again = renew(island, world.geoms, options, change) if near else 0.0
         if again > 0.0:
-            change = again
+            change, tried = again, False
         elif found <= options.tol or not quick:
             break
         else:
-            quick = False
+            quick, tried = False, True
             for m in range(island.first, island.last):
                 last_impulse(island.contacts, island.active, island.order[m], options.dim)
     return found
