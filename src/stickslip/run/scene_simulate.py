@@ -220,8 +220,8 @@ def _law(scene: Scene, value: Any, rule: str, cone: Any) -> tuple[ImpactLaw, int
     number = known.index(law)
     if number == 0:
         return law, 0
-    if scene.joints:
-        raise ValueError(f"law of a scene with joints must be 'newton', got {law.name!r}: it strikes free bodies.")
+    if scene.joints and number == WALTON:
+        raise ValueError("law 'walton' of a scene is for free balls, got joints: what joints hold is no ball.")
     if rule != "predictive" or cone != "circular":
         raise ValueError(
             f"law {law.name!r} of a scene needs rule='predictive', cone='circular' and a stepper of Moreau."

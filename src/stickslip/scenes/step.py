@@ -29,7 +29,7 @@ from stickslip.codes import (
 )
 from stickslip.jit import entry, kernel, prange
 from stickslip.projections import worse
-from stickslip.scenes.blows import impacts_in_sequence
+from stickslip.scenes.blows import any_hard, impacts_in_sequence, impacts_with_joints
 from stickslip.scenes.collision.broad_phase import candidate_pairs, stir
 from stickslip.scenes.collision.narrow_phase import contact_points, store_pairs
 from stickslip.scenes.flight import free_motion, place_geoms
@@ -78,6 +78,7 @@ from stickslip.scenes.parts import (
 from stickslip.scenes.push_apart import any_fast, any_sunk, deepest_at_end, parting_shifts, take_shifts
 from stickslip.scenes.rotation import advance
 from stickslip.scenes.struck import any_struck, at_midpoint, strike, to_end
+from stickslip.scenes.struck_joints import mark_parts
 
 __all__ = [
     "ACTIVE",
@@ -205,10 +206,22 @@ def blow_by_blow(
     world: World, contacts: Contacts, points: int, counts: np.ndarray, active: Active, n: int
 ) -> int:  # fmt: skip
     """Do the impacts of a step one after the other, and write its active contacts anew; returns their number."""
-    matter = matter_of(world)
-    vel = at_midpoint(world.bodies, world.options)
+    matter, bodies, joints, options = matter_of(world), world.bodies, world.joints, world.options
+    if joints is not None:
+        for s in range(joints.row.blow.shape[0]):
+            joints.row.blow[s] = 0.0
+        if not any_hard(matter, contacts, active, n):
+            return n
+        mark_parts(bodies, joints)
+    vel = at_midpoint(bodies, options)
+    given = bodies.free.copy()
+    if joints is not None:  # for its directions: the rows themselves are those at the velocities after the impacts
+        joint_rows(joints, bodies, options.dim == 2, options.dt, options.theta)
     n = activate(matter, contacts, points, vel, active)
-    counts[PLASTIC] += impacts_in_sequence(matter, contacts, active, n, vel)
+    if joints is None:
+        counts[PLASTIC] += impacts_in_sequence(matter, contacts, active, n, vel)
+    else:
+        counts[PLASTIC] += impacts_with_joints(matter, contacts, active, n, vel, joints, given)
     return activate(matter, contacts, points, vel, active)
 
 
@@ -266,6 +279,8 @@ def joint_work(joints: Any, bodies: Bodies, rows: np.ndarray, count: int) -> tup
         own = joints.row.soft[s] > 0.0 and joints.link.kind[j] != SPRING
         if joints.row.low[s] > -np.inf or joints.row.high[s] < np.inf or own:  # motors, limits, friction, rotors
             after, before = row_velocity(joints, s, bodies.end, a, b), row_velocity(joints, s, bodies.vel, a, b)
+            if joints.row.blow[s] != 0.0 and s % ROWS_PER_JOINT == PASSIVE:  # impacts have their own book
+                before -= joints.row.blow[s] / joints.link.numbers[j, ARMATURE]
             work += 0.5 * joints.row.impulse[s] * (after + before)
             if s % ROWS_PER_JOINT == PASSIVE:  # a rotor keeps what it takes, in the kinetic energy
                 work += 0.5 * joints.link.numbers[j, ARMATURE] * (after * after - before * before)
