@@ -205,4 +205,4 @@ def test_what_laws_cannot_do_is_refused():
         scene.simulate(dt=1e-3, t_end=1e-2, law="stronge")
     scene.add_spherical(None, ball, at=(0, 0, 2))
     with pytest.raises(ValueError, match="joints"):
-        scene.simulate(dt=1e-3, t_end=1e-2, law="stronge")
+        scene.simulate(dt=1e-3, t_end=1e-2, law="walton")
