@@ -241,8 +241,6 @@ def _require_resistance(scene: Scene, rule: str, cone: Any) -> None:
     materials = [*(body.material for body in scene.bodies), *scene.pair_laws.values()]
     if not any(material.resists for material in materials):
         return
-    if scene.joints:
-        raise ValueError("rolling and patch of a body must be 0 in a scene with joints: islands with joints lack them.")
     if rule != "predictive" or cone != "circular":
         raise ValueError("rolling and patch of a body need rule='predictive', cone='circular', a stepper of Moreau.")
     if any(isinstance(material.friction, FrictionLaw | tuple) for material in materials):

@@ -18,12 +18,13 @@ import numpy as np
 
 from stickslip.jit import kernel
 from stickslip.scenes.islands.problem import approach, restitution_of, side_product
+from stickslip.scenes.islands.reduced import push_pair, row_impulses
 from stickslip.scenes.layout import MOVING, Active, Bodies, Contacts, Options
 from stickslip.scenes.parts import Matter
 from stickslip.scenes.rotation import times
 from stickslip.scenes.routh import spatial_impact
 from stickslip.scenes.struck import is_hard
-from stickslip.scenes.struck_joints import catch, note_reactions, onto_joints, parts_of, strike_pair, take_joints
+from stickslip.scenes.struck_joints import catch, onto_joints, parts_in_impact, take_joints
 from stickslip.scenes.two_steps import impact_in_two_steps, impact_of_balls
 
 TWO_STEPS, WALTON = 3, 4  # of `Options.law`; 1 and 2 are those of `routh`
@@ -137,7 +138,7 @@ def strike_one(
         first[3], first[4], first[5] = p[2] * y - p[1] * z, p[0] * z - p[2] * x, p[1] * x - p[0] * y
         second[0], second[1], second[2] = x, y, z
         second[3], second[4], second[5] = q[1] * z - q[2] * y, q[2] * x - q[0] * z, q[0] * y - q[1] * x
-        strike_pair(bodies, parts, (a, b), first, second, vel, bodies.free)
+        push_pair(bodies, parts, (a, b), first, second, vel, bodies.free)
     v0, v1, v2 = approach(active, m, bodies, vel, a, b)
     work = 0.5 * (Lambda[0] * (u[0] + v0) + Lambda[1] * (u[1] + v1) + Lambda[2] * (u[2] + v2))
     if joints is not None:
@@ -207,14 +208,14 @@ def impacts_with_joints(
     Free velocities end without what torques of motors, which belong to the rows, have given to them.
     """
     bodies, dt = matter.bodies, matter.options.dt
-    parts = parts_of(bodies, joints, vel)
+    parts = parts_in_impact(bodies, joints, vel)
     change, before = bodies.free - vel, bodies.free.copy()
     onto_joints(joints, parts, vel, False, dt)
     onto_joints(joints, parts, change, True, dt)
     add_forces(bodies, change, 0.5, vel)
     left = strike_in_turn(matter, contacts, active, n, vel, change, joints, parts)
     add_forces(bodies, change, -0.5, vel)
-    note_reactions(joints, parts)
+    row_impulses(parts, joints.row.blow)
     for i in range(bodies.kind.shape[0]):
         if bodies.kind[i] == MOVING:
             for k in range(6):

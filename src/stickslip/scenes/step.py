@@ -41,6 +41,7 @@ from stickslip.scenes.islands.island import GRAINS, SHARPER, end_velocities, isl
 from stickslip.scenes.islands.joint_rows import PASSIVE, add_pull, came_apart, joint_rows, row_velocity
 from stickslip.scenes.islands.problem import islands, last_impulse
 from stickslip.scenes.islands.renewal import ROUNDS, renew
+from stickslip.scenes.islands.resisting import solve_resisting_joined
 from stickslip.scenes.islands.rolling import LOOK, any_resists, enough, most_sweeps, sweep
 from stickslip.scenes.islands.row_kinds import ARMATURE, SPRING
 from stickslip.scenes.islands.taut import stiffen, taut_work
@@ -488,6 +489,21 @@ def solve_with_joints(island: Island, world: World, residual: float, place: np.n
 
 
 @kernel
+def solve_joints(island: Island, world: World, residual: float, place: np.ndarray, effort: np.ndarray) -> float:
+    """Solve an island with joints, whatever its contacts resist; returns its residual."""
+    if world.options.resisting is not None:
+        if any_resists(island):
+            change = np.inf
+            for _ in range(1 + ROUNDS):
+                residual = solve_resisting_joined(island, world.options, residual, place)
+                change = renew(island, world.geoms, world.options, change)
+                if change == 0.0:
+                    break
+            return residual
+    return solve_with_joints(island, world, residual, place, effort)
+
+
+@kernel
 def note_solved(island: Island, solved: bool) -> None:
     """Write down whether an island is solved in this step."""
     if island.row_first == island.row_last:
@@ -536,7 +552,7 @@ def solve_islands(world: World, touching: Touching, problems: Problems, resume: 
             needed = rows > 0 and not resume and (blind or not residuals[k] <= enough)
             note_solved(island, needed)
             if needed:
-                residuals[k] = solve_with_joints(island, world, residuals[k], problems.parent, problems.effort[k:])
+                residuals[k] = solve_joints(island, world, residuals[k], problems.parent, problems.effort[k:])
                 done = residuals[k] <= options.tol
             held += left_out(island) if rows > 0 else 0
         if (
