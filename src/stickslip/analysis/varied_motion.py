@@ -52,12 +52,14 @@ class VariedMotion(LinearisedMotion):
     Attributes
     ----------
     moments : events so far, with the derivatives of their times
+    pushes : of every row of `impacts`: derivatives (2, k) of normal and tangential impulse, and of the time (k,)
     defect : largest relative violation of the linearised equations of closed contacts behind an event
     """
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.moments: list[Moment] = []
+        self.pushes: list[tuple[Array, Array]] = []
         self.defect = 0.0
         self.edges: list[tuple[float, str]] = []  # corners of laws that the last mode was entered at
 
@@ -134,7 +136,8 @@ class VariedMotion(LinearisedMotion):
         self._doubt_start(here, D, X, gaps, near)
         self._doubt_constraints(here, X)
         if self.hit is not None:
-            D[f:n] = self._impact_slopes(here, D)[0]
+            D[f:n], _, impulses = self._impact_slopes(here, D)
+            self._book_pushes(impulses, np.zeros(X.shape[1]))
             here[f:n] = self.hit.u
         assert self.settled is not None
         closed, sense = self.settled
@@ -323,6 +326,12 @@ class VariedMotion(LinearisedMotion):
         super()._act(event)
         if self.book.counts["impacts without collision"] > jams:
             self.lose(event.t, "an impact without collision: no derivative is known for it")
+        self._pass(event, before, x, happened, grazes)
+        columns = self.X.shape[1]  # what has no derivative is in the list as well
+        self._book_pushes(np.full((self.system.n_contacts, 2, columns), np.nan), np.full(columns, np.nan))
+
+    def _pass(self, event: Event, before: Mode, x: Array, happened: int, grazes: int) -> None:
+        """Carry X over what has just happened, if anything has; `grazes`: how many there were before."""
         if not event.slots or self._only_gates(event) or not np.all(np.isfinite(self.X)):
             return
         if self.book.counts["grazes"] > grazes and self.hit is None and change_of(before, self.mode, event) is None:
@@ -388,8 +397,10 @@ class VariedMotion(LinearisedMotion):
         """Carry X over an impact."""
         f, n = self.f, 2 * self.f
         assert self.hit is not None and self.settled is not None
-        raw, after = self._impact_slopes(z, D)  # (f, columns) by x, t, p
-        free = raw[:, :n] @ (self.X + np.outer(f_A, dt)) + np.outer(raw[:, n], dt) + raw[:, n + 1 :]
+        raw, after, impulses = self._impact_slopes(z, D)  # by x, t, p: (f, columns), impulses (contacts, 2, columns)
+        moved = self.X + np.outer(f_A, dt)
+        free = raw[:, :n] @ moved + np.outer(raw[:, n], dt) + raw[:, n + 1 :]
+        self._book_pushes(impulses[..., :n] @ moved + impulses[..., n : n + 1] * dt + impulses[..., n + 1 :], dt)
         D = D.copy()
         D[f:n] = raw
         there = z.copy()
@@ -405,6 +416,10 @@ class VariedMotion(LinearisedMotion):
         if ends:
             moved = np.concatenate([X_A[:f] + np.outer(f_A[:f], dt), free, dt[None], self.directions])
             self._accumulate(z, before, t, dt, moved, ends, after)
+
+    def _book_pushes(self, impulses: Array, dt: Array) -> None:
+        """Keep derivatives (n, 2, k) of the impulses of impacts that are in the list since the last time, with dt."""
+        self.pushes += [(impulses[int(row[1])], dt) for row in self.impacts[len(self.pushes) :]]
 
     def _accumulate(
         self, z: Array, before: Mode, t: float, dt: Array, moved: Array, ends: list[tuple[float, int, int]], u: Array
