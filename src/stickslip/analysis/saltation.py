@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from stickslip.analysis.law_branch import LawBranch
+from stickslip.analysis.shared_loads import holds_with_room
 from stickslip.checks import Array
 from stickslip.contact.planar import solver_from
 from stickslip.events.arcs import Arc, Event
@@ -338,7 +339,7 @@ class ImpactBranch:
         _, eps_T = motion.law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
         N, T = hit.normal_impulse, hit.tangential_impulse
         pushing = N > 0.0
-        _, W_T, w_hat = system.geometry(motion.q, motion.t, p)
+        W_N, W_T, w_hat = system.geometry(motion.q, motion.t, p)
         frictional = pushing & (mu > 0.0) & W_T.any(axis=1)
         before, after = hit.tangential_velocity_before, hit.tangential_velocity_after
         # Relative to what slip is made of: a contact that rolls has a slip of round-off before and after.
@@ -349,6 +350,10 @@ class ImpactBranch:
             _require_constant(motion, np.abs(after), slips)
         room = np.where(frictional, 1.0 - np.abs(T) / np.where(frictional, mu * N, 1.0), 1.0)
         between = frictional & (np.where(slips, off, room) < _AT_THE_BOUND)
+        if np.any(between & ~slips):
+            parts = [(x[pushing], y[pushing]) for x, y in ((W_N, W_T), (N, T), (mu, 0.0 * mu))]
+            if holds_with_room(*parts, (frictional & ~slips)[pushing]):
+                between &= slips
         ratio = np.where(slips, T / np.where(pushing, N, 1.0), 0.0)
         speed = np.abs(after)
         there = system.sliding_friction(speed, p, (x[: motion.f], motion.t))

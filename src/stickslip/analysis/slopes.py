@@ -8,6 +8,7 @@ their own, are differentiated by central differences of order 8 instead.
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -69,6 +70,18 @@ class _ComplexMath:
         return np.ceil(np.real(x))
 
 
+class _Remainders(ast.NodeTransformer):
+    """Writes a % b, which complex numbers do not have, as a - b floor(a / b)."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> Any:
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.Mod):
+            return node
+        floor = ast.Attribute(ast.Name("math", ast.Load()), "floor", ast.Load())
+        turns = ast.Call(floor, [ast.BinOp(node.left, ast.Div(), node.right)], [])
+        return ast.BinOp(node.left, ast.Sub(), ast.BinOp(node.right, ast.Mult(), turns))
+
+
 @dataclass(frozen=True, eq=False)
 class Parts:
     """Values of the model functions at K points; the last axis of every array counts the points."""
@@ -106,7 +119,8 @@ class Slopes:
                 "sincos": lambda x: (np.sin(x), np.cos(x)),
             }  # fmt: skip
             for text in (system.source(), system.drift_source()):
-                exec(compile(text, f"<derivatives of {system.name}>", "exec"), self._namespace)
+                tree = ast.fix_missing_locations(_Remainders().visit(ast.parse(text)))
+                exec(compile(tree, f"<derivatives of {system.name}>", "exec"), self._namespace)
 
     # -- values at many points -------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ import numpy as np
 from stickslip.analysis.collocation import NODES, STAGES, collocated
 from stickslip.analysis.linearised_motion import MARGIN, LinearisedMotion
 from stickslip.analysis.saltation import Undefined
+from stickslip.analysis.shared_loads import holds_with_room, implied
 from stickslip.checks import Array
 from stickslip.events.acceleration import AccelerationProblem, Accelerations
 from stickslip.events.arcs import Arc, Event
@@ -31,6 +32,7 @@ from stickslip.trajectory import ACCUMULATES, EVENT_KINDS, GRAZES, KINK, STRIKES
 PIECES = 2  # collocation steps per arc, at least
 _GRAZING = 1e-7  # a rate of a guard below this share of its terms
 _TOGETHER = 1e-6  # times of coinciding events may move apart by this share
+_ROUNDING = 1e-13  # share of the run by which times that a quantity does not move seem to move
 _AT_ONCE = 1e-10  # share of the run: events that near are at once
 _SAME_FIELD = 1e-9  # fields that differ by less than this share are one
 
@@ -61,6 +63,7 @@ class VariedMotion(LinearisedMotion):
         self.moments: list[Moment] = []
         self.pushes: list[tuple[Array, Array]] = []
         self.defect = 0.0
+        self.vague = 0.0  # time [s] whose round-off is that of the last event: its indicator has a round-off, too
         self.edges: list[tuple[float, str]] = []  # corners of laws that the last mode was entered at
 
     # -- between events --------------------------------------------------------------------------------------
@@ -258,13 +261,23 @@ class VariedMotion(LinearisedMotion):
                 self.edges.append(
                     (self.t, f"contact {self.names[k]!r} is just loaded: the derivative holds on one side")
                 )
-            elif problem.candidate[i] and hold[i] < MARGIN:
+            elif problem.candidate[i] and hold[i] < MARGIN and not self._others_hold_it(problem, solution, i):
                 self.edges.append(
                     (
                         self.t,
                         f"friction of contact {self.names[k]!r} is at its bound: the derivative holds on one side",
                     )
                 )
+
+    def _others_hold_it(self, problem: AccelerationProblem, solution: Accelerations, i: int) -> bool:
+        """Whether a contact at rest has its friction at the bound by a choice of shares alone."""
+        rests = problem.candidate & (np.abs(solution.slide) <= MARGIN * problem.scale(solution)[:, 1])
+        if not rests[i] or rests.sum() < 2:
+            return False
+        carries = (solution.lambda_N > 0.0) | ~problem.normal
+        W, load = (problem.W_N, problem.W_T), (solution.lambda_N, solution.lambda_T)
+        parts = [(x[carries], y[carries]) for x, y in (W, load, (problem.mu, problem.a))]
+        return bool(carries[i]) and holds_with_room(*parts, rests[carries])
 
     def _implied(self, problem: AccelerationProblem, i: int) -> bool:
         """Whether a closed contact has no equation of its own because others imply it."""
@@ -275,11 +288,7 @@ class VariedMotion(LinearisedMotion):
             return False
         rows = [problem.W_N[j] for j in range(len(problem.index)) if mode.normal[problem.index[j]] != 0]
         rows += [problem.W_T[j] for j in range(len(problem.index)) if mode.stick[problem.index[j]] > 0]
-        w = problem.W_N[i] if normal else problem.W_T[i]
-        if not rows:
-            return False
-        basis = np.array(rows).T
-        return bool(np.abs(basis @ np.linalg.lstsq(basis, w, rcond=1e-9)[0] - w).max() < 1e-9 * np.abs(w).max())
+        return implied(np.array(rows), problem.W_N[i] if normal else problem.W_T[i])
 
     def _doubt_kinks(self, passed: tuple[int, ...]) -> None:
         """Doubt a motion right on a kink that a change moves it off; `passed` are the kinks of the event itself."""
@@ -362,13 +371,13 @@ class VariedMotion(LinearisedMotion):
                     continue
                 raise Undefined(f"{self._slot_name(slot)} meets its event tangentially: it grazes")
             moves.append(-(g[:n] @ self.X + g[n + 1 :]) / slope)
+            self.vague = float(np.abs(g[:n]) @ np.abs(z[:n]) / abs(slope))
         dt = moves[0]
         if len(event.slots) > 1 and not smooth:
             self._doubt_together(t, z, D, before, event, f_A, slots, moves)
         if self.moments and t - self.moments[-1].t <= _AT_ONCE * self.span and not smooth:
             last = self.moments[-1]
-            apart = np.abs(last.dt - dt).max(initial=0.0)
-            if last.contacts != self._slot_contacts(slots) and not apart <= _TOGETHER * np.abs(dt).max(initial=0.0):
+            if last.contacts != self._slot_contacts(slots) and self._parted(dt, last.dt):
                 self.doubt(t, "two events at once, which a change parts: the derivative holds on one side, if at all")
         kind = self._kind(before, event)
         if self.hit is None:
@@ -472,10 +481,15 @@ class VariedMotion(LinearisedMotion):
                 g, slope, terms = self._guard(z, D, before, slot, f_A)
                 bad = not abs(slope) > _GRAZING * terms
                 moves = [*moves, np.full_like(moves[0], np.nan) if bad else -(g[:n] @ self.X + g[n + 1 :]) / slope]
-        size = np.abs(moves[0]).max(initial=0.0)
-        if any(not np.abs(move - moves[0]).max(initial=0.0) <= _TOGETHER * size for move in moves[1:]):
+        if any(self._parted(moves[0], move) for move in moves[1:]):
             names = ", ".join(sorted({name for slot in event.slots for name in self._slot_contacts([slot])}))
             self.doubt(t, f"events of {names} at once, which a change parts: the derivative is one-sided, if any")
+
+    def _parted(self, one: Array, other: Array) -> bool:
+        """Whether times of events that coincide move apart, dt (k,) each: by more than rounding of times would."""
+        values = np.abs(self.p) @ np.abs(self.directions)
+        least = _ROUNDING * max(self.span, self.vague) / np.where(values > 0.0, values, 1.0)
+        return not bool(np.all(np.abs(other - one) <= _TOGETHER * np.abs(one).max(initial=0.0) + least))
 
     def _slot_contacts(self, slots: list[tuple[int, int]]) -> tuple[str, ...]:
         n = self.system.n_contacts
