@@ -351,8 +351,7 @@ class ImpactBranch:
         room = np.where(frictional, 1.0 - np.abs(T) / np.where(frictional, mu * N, 1.0), 1.0)
         between = frictional & (np.where(slips, off, room) < _AT_THE_BOUND)
         if np.any(between & ~slips):
-            parts = [(x[pushing], y[pushing]) for x, y in ((W_N, W_T), (N, T), (mu, 0.0 * mu))]
-            if holds_with_room(*parts, (frictional & ~slips)[pushing]):
+            if holds_with_room((W_N, W_T), (N, T), (mu, 0.0 * mu), frictional & ~slips, pushing):
                 between &= slips
         ratio = np.where(slips, T / np.where(pushing, N, 1.0), 0.0)
         speed = np.abs(after)

@@ -23,17 +23,20 @@ def implied(rows: Array, row: Array) -> bool:
 
 
 def holds_with_room(
-    W: tuple[Array, Array], load: tuple[Array, Array], bound: tuple[Array, Array], rests: np.ndarray
-) -> bool:
+    W: tuple[Array, Array], load: tuple[Array, Array], bound: tuple[Array, Array], rests: np.ndarray,
+    carries: np.ndarray,
+) -> bool:  # fmt: skip
     """Whether shares of a load exist with which no friction at rest is at its bound: those of the least squares.
 
     Parameters
     ----------
-    W : W_N, W_T (k, f), directions of the contacts that carry;  load : lambda_N, lambda_T (k,)
+    W : W_N, W_T (k, f), directions of the contacts;  load : lambda_N, lambda_T (k,)
     bound : mu, a (k,), friction is at most mu lambda_N + a
     rests : (k,) contacts that do not slip; the others have friction at their bound, whatever their load
+    carries : (k,) contacts that carry
     """
-    (W_N, W_T), (N, T), (mu, a) = W, load, bound
+    W_N, W_T, N, T, mu, a = (part[carries] for part in (*W, *load, *bound))
+    rests = rests[carries]
     side = np.where(rests, 0.0, np.sign(T))
     total = W_N.T @ N + W_T.T @ (T - side * a)
     A = np.concatenate([W_N + (side * mu)[:, None] * W_T, W_T[rests]]).T

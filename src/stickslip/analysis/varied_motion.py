@@ -276,8 +276,7 @@ class VariedMotion(LinearisedMotion):
             return False
         carries = (solution.lambda_N > 0.0) | ~problem.normal
         W, load = (problem.W_N, problem.W_T), (solution.lambda_N, solution.lambda_T)
-        parts = [(x[carries], y[carries]) for x, y in (W, load, (problem.mu, problem.a))]
-        return bool(carries[i]) and holds_with_room(*parts, rests[carries])
+        return bool(carries[i]) and holds_with_room(W, load, (problem.mu, problem.a), rests, carries)
 
     def _implied(self, problem: AccelerationProblem, i: int) -> bool:
         """Whether a closed contact has no equation of its own because others imply it."""
