@@ -350,9 +350,9 @@ class ImpactBranch:
             _require_constant(motion, np.abs(after), slips)
         room = np.where(frictional, 1.0 - np.abs(T) / np.where(frictional, mu * N, 1.0), 1.0)
         between = frictional & (np.where(slips, off, room) < _AT_THE_BOUND)
-        if np.any(between & ~slips):
-            if holds_with_room((W_N, W_T), (N, T), (mu, 0.0 * mu), frictional & ~slips, pushing):
-                between &= slips
+        held, bound = frictional & ~slips, (mu, 0.0 * mu)
+        if np.any(between & held) and holds_with_room((W_N, W_T), (N, T), bound, held, pushing):
+            between &= slips
         ratio = np.where(slips, T / np.where(pushing, N, 1.0), 0.0)
         speed = np.abs(after)
         there = system.sliding_friction(speed, p, (x[: motion.f], motion.t))
