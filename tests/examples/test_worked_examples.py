@@ -82,12 +82,25 @@ def test_tosses_of_a_cube_are_read_and_predicted():
     right = cubes.score(cubes.errors(tosses, {"friction": 0.2, "restitution": 0.25}))
     wrong = cubes.score(cubes.errors(tosses, {"friction": 0.2, "restitution": 0.6}))
     assert right < 6.0 and wrong > 3.0 * right
-    low, high = cubes.interval(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    low, high = cubes.interval(np.array([3.0, 7.0]))
     assert 3.0 <= low <= high <= 7.0
+
+
+def test_flight_tells_the_centre_of_mass_of_a_cube(tmp_path):
+    """Made-up flights whose centre of mass is off by 5 mm say so; the page of a toss is written."""
+    cubes = load("cube_tosses")
+    tosses = cubes.made_up(8, offset=0.005)
+    centre, off = cubes.flight_offset(tosses)
+    assert np.all(np.abs(centre - [0.0, 0.0, 0.005]) < 4.0 * off) and np.all(off < 0.003)
+    right = cubes.score(cubes.errors(tosses, {"friction": 0.2, "restitution": 0.25, "offset": 0.005}))
+    assert 2.0 * right < cubes.score(cubes.errors(tosses, {"friction": 0.2, "restitution": 0.25}))
+    page = cubes.page(tosses[0], {"friction": 0.2, "restitution": 0.25, "offset": 0.005}, tmp_path / "toss.html")
+    assert "measured" in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
 def test_the_truth_of_made_up_tosses_is_found():
-    found = load("cube_tosses").main(["--train", "12", "--models", "1", "--budget", "60"])
-    values = found["friction and restitution"]["values"]
-    assert abs(values["friction"] - 0.2) < 0.02 and abs(values["restitution"] - 0.25) < 0.03
+    found = load("cube_tosses").main(["--splits", "1", "--models", "1", "--budget", "30"])
+    model = found["friction and restitution"]
+    assert abs(model.value("friction")[0] - 0.2) < 0.02 and abs(model.value("restitution")[0] - 0.25) < 0.03
+    assert model.totals.mean() < 6.0
