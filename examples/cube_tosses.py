@@ -18,6 +18,8 @@ Run: python examples/cube_tosses.py --data cube_tosses.npz --plot tosses.png --p
 """
 
 import argparse
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -274,26 +276,54 @@ class Judged:
         return float(at.mean()), float(student.ppf(0.975, len(at)) * deviation)
 
 
-def judge(tosses: Sequence[Toss], models: Mapping[str, tuple[str, ...]], splits: int, budget: int) -> dict[str, Judged]:
+class Notes:
+    """Fits that are known, in a file, so that a run that was broken off goes on; None: kept nowhere."""
+
+    def __init__(self, path: Path | None, tosses: Sequence[Toss], budget: int) -> None:
+        self.path, held = path, {}
+        data = b"".join(each.x.tobytes() + each.q.tobytes() for each in tosses)
+        self.task = hashlib.sha256(data + repr((budget, SUBSTEPS, RANGES, STEPS)).encode()).hexdigest()
+        if path is not None and path.exists():
+            held = json.loads(path.read_text(encoding="utf-8"))
+            if held["task"] != self.task:
+                raise SystemExit(f"{path} holds fits of other data or another budget; give another name.")
+        self.known: dict[str, dict[str, float]] = held.get("known", {})
+
+    def fit(
+        self, label: str, tosses: Sequence[Toss], names: Sequence[str], first: Mapping[str, float], budget: int
+    ) -> dict[str, float]:
+        """Values of a fit that is known, or made now."""
+        if label not in self.known:
+            self.known[label] = fit(tosses, names, first, budget)
+            if self.path is not None:
+                self.path.write_text(json.dumps({"task": self.task, "known": self.known}), encoding="utf-8")
+        return self.known[label]
+
+
+def judge(
+    tosses: Sequence[Toss], models: Mapping[str, tuple[str, ...]], splits: int, budget: int, path: Path | None = None
+) -> dict[str, Judged]:
     """Every model on every half of every split; a fit begins where the fit of the model before to the half has ended.
 
-    No fit sees anything of the half on which it is judged, its first values included.
+    No fit sees anything of the half on which it is judged, its first values included.  path : of notes
     """
+    notes = Notes(path, tosses, budget)
     n = len(tosses)
     found = {
         name: Judged(names, np.empty((n, splits, 2)), np.empty((n, splits, 2)), []) for name, names in models.items()
     }
     for split in range(splits):
-        order = np.random.default_rng([7, split]).permutation(n)
-        halves = np.sort(order[: n // 2]), np.sort(order[n // 2 :])
-        for own, other in (halves, halves[::-1]):
+        half = _half(n, split, 0)
+        for number, mine in enumerate((half, ~half)):
+            own, other = np.flatnonzero(mine), np.flatnonzero(~mine)
             values: dict[str, float] = {}
             for name, names in models.items():
-                values = fit([tosses[k] for k in own], names, values, budget * len(names))
+                label = f"split {split + 1} of the tosses, half {number + 1}, {name}"
+                values = notes.fit(label, [tosses[k] for k in own], names, values, budget * len(names))
                 found[name].values.append(values)
                 found[name].seen[own, split] = errors([tosses[k] for k in own], values)
                 found[name].unseen[other, split] = errors([tosses[k] for k in other], values)
-        print(f"  split {split + 1} of {splits} done", flush=True)
+                print(f"  {label}: {score(found[name].unseen[other, split]):.2f}", flush=True)
     return found
 
 
@@ -360,6 +390,7 @@ def main(arguments: list[str] | None = None) -> dict[str, Judged]:
     parser.add_argument("--budget", type=int, default=14, help="simulations of all tosses per free quantity")
     parser.add_argument("--models", type=int, default=len(MODELS), help="how many of the models")
     parser.add_argument("--plot", type=Path, help="write a figure")
+    parser.add_argument("--notes", type=Path, help="file that keeps fits, so that a run that was broken off goes on")
     parser.add_argument("--page", type=Path, help="write a page with a toss and its prediction over one another")
     options = parser.parse_args(arguments)
     tosses = made_up(24) if options.data is None else read(options.data)
@@ -367,7 +398,7 @@ def main(arguments: list[str] | None = None) -> dict[str, Judged]:
     centre, off = flight_offset(tosses)
     print("centre of mass in the axes of the cube, from free flight alone [mm]: "
           + ", ".join(f"{1e3 * x:.1f} +- {1e3 * s:.1f}" for x, s in zip(centre, off, strict=True)))  # fmt: skip
-    found = judge(tosses, dict(list(MODELS.items())[: options.models]), options.splits, options.budget)
+    found = judge(tosses, dict(list(MODELS.items())[: options.models]), options.splits, options.budget, options.notes)
     report(found)
     best = min(found.values(), key=lambda each: each.totals.mean())
     if options.plot is not None or options.page is not None:

@@ -69,10 +69,35 @@ def test_impact_laws_beside_the_bounds_of_any_impulse():
 @pytest.mark.slow
 def test_own_woodpecker():
     """Two numbers fix two coefficients: the cycle with these has the period and the drop that were given."""
-    found = load("own_woodpecker").main([])
+    found = load("own_woodpecker").main(["--period", "0.1445", "--drop", "0.0188"])
     assert found.chi2 < 1e-6
     cycle = ss.limit_cycle(ss.library.woodpecker(**found.values))
     assert cycle.period == pytest.approx(0.1445, abs=1e-6) and cycle.shift["y"] == pytest.approx(-0.0188, abs=1e-6)
+
+
+@pytest.mark.slow
+def test_a_film_of_a_woodpecker_tells_its_coefficients():
+    """Two seconds at 120 frames a second: the intervals hold the coefficients with which the film was made."""
+    example = load("own_woodpecker")
+    found = example.main([])
+    for name, truth in example.TRUTH.items():
+        low, high = found.intervals[name]
+        assert low < truth < high and high - low < 0.02
+
+
+def test_period_and_drop_are_read_from_a_film(tmp_path):
+    """A made-up cycle with three harmonics and noise; a CSV file in millimetres says the same."""
+    example = load("own_woodpecker")
+    t = np.arange(240) / 120.0
+    phase = 2.0 * np.pi * t / 0.146
+    y = -0.0203 / 0.146 * t + 2e-3 * np.sin(phase) + 1e-3 * np.cos(2 * phase) + 5e-4 * np.sin(3 * phase)
+    y += 4e-4 * np.random.default_rng(2).standard_normal(len(t))
+    told = example.read(t, y)
+    assert abs(told.period - 0.146) < 4.0 * told.period_error < 1e-3
+    assert abs(told.drop - 0.0203) < 4.0 * told.drop_error < 1e-3
+    path = tmp_path / "film.csv"
+    path.write_text("t [s],y [mm]\n" + "\n".join(f"{a},{1e3 * b}" for a, b in zip(t, y, strict=True)))
+    assert example.read(*example.film(path)).period == pytest.approx(told.period, abs=1e-9)
 
 
 def test_tosses_of_a_cube_are_read_and_predicted():
