@@ -6,7 +6,7 @@ import pytest
 import stickslip as ss
 from stickslip.fitting.fit import prepared
 from stickslip.fitting.following import followed
-from stickslip.fitting.search import _growth, _grown
+from stickslip.fitting.search import _grown, _growth
 from tests.fitting.test_shooting import FREE, NOISE, _oscillator
 
 TRUTH = np.array([0.9, 1.0])
