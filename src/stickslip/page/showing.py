@@ -22,7 +22,7 @@ from stickslip.io.models.file import write_model
 from stickslip.io.printable import file_name
 from stickslip.page.document import standalone
 from stickslip.page.entries import scenario_of
-from stickslip.scenario import Scenario, as_shown
+from stickslip.scenario import as_shown
 from stickslip.trajectory import Trajectory
 
 _HEIGHT = 720  # pixels of a page in a notebook
