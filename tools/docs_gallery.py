@@ -90,7 +90,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     text = [
         "# Gallery",
         "Every entry of the library, drawn at the end of its run. A picture opens the live page, which works without "
-        "Python and without a server: of most mechanisms the sliders simulate anew in the browser, of scenes the pages "
+        "Python and without a server: of mechanisms the sliders simulate anew in the browser, of scenes the pages "
         "show the recorded run ([exports](page.md#exports)).",
     ]
     shelves: dict[str, list[str]] = {}
