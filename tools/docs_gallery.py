@@ -1,11 +1,14 @@
-"""Hook of MkDocs: a gallery of the library, made from the library.
+"""Hook of MkDocs: a gallery of the library, made from the library, and its live pages within other pages.
 
 Every entry is simulated, drawn and exported as a page that opens in any browser.  Pictures and pages are kept in
 build/gallery until a source of the package changes; to make all of them takes some minutes.
+
+A line `<!-- live: NAME -->` of a page becomes a frame with the live page of a mechanism.
 """
 
 import hashlib
 import html
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +30,26 @@ KINDS = {
     "Scenes": library.scene_names,
     "Circuits": library.circuit_names,
 }
+
+
+LIVE = re.compile(r"^<!-- live: (\w+) -->$", re.MULTILINE)
+
+
+def framed(name: str) -> str:
+    """The live page of a mechanism in a frame, and a line that says what it is."""
+    if name not in library.names():
+        raise ValueError(f"a live page is that of a mechanism of the library, got {name!r}.")
+    title = html.escape(library.get(name).title)
+    return (
+        f'<figure class="live"><iframe src="gallery/{name}.html" title="{title}" loading="lazy"></iframe><figcaption>'
+        f'{title}. A live page: move a slider, and your browser simulates. <a href="gallery/{name}.html">Alone</a>'
+        "</figcaption></figure>"
+    )
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Live pages within a page."""
+    return LIVE.sub(lambda found: framed(found[1]), markdown)
 
 
 def digest() -> str:
