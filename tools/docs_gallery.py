@@ -3,7 +3,8 @@
 Every entry is simulated, drawn and exported as a page that opens in any browser.  Pictures and pages are kept in
 build/gallery until a source of the package changes; to make all of them takes some minutes.
 
-A line `<!-- live: NAME -->` of a page becomes a frame with the live page of a mechanism.
+A line `<!-- live: NAME -->` of a page becomes a frame with the live page of a mechanism.  It replaces a picture just
+above it, which those see who read the text elsewhere.
 """
 
 import hashlib
@@ -32,7 +33,7 @@ KINDS = {
 }
 
 
-LIVE = re.compile(r"^<!-- live: (\w+) -->$", re.MULTILINE)
+LIVE = re.compile(r"(?:^!\[[^\n]*\)\n\n)?^<!-- live: (\w+) -->$", re.MULTILINE)
 
 
 def framed(name: str) -> str:
