@@ -274,7 +274,7 @@ def visit_contact(island: Island, m: int, dim: int, found: Reduced, G: np.ndarra
         solve_local(G, q, active.mu[i], roll, dim, new)
     change = 0.0
     for j in range(ROWS):
-        if (active.patch[i] == 0.0 and j == 3) or (active.rolling[i] == 0.0 and j > 3):
+        if active.patch[i] == 0.0 and j == 3 or active.rolling[i] == 0.0 and j > 3:
             new[j] = 0.0
         step = new[j] - found.z[k + j]
         change = max(change, G[j, j] * abs(step))
