@@ -7,6 +7,7 @@ A line `<!-- live: NAME -->` of a page becomes a frame with the live page of a m
 above it, which those see who read the text elsewhere.
 """
 
+import ast
 import hashlib
 import html
 import re
@@ -19,6 +20,8 @@ from mkdocs.structure.files import File, Files
 
 from stickslip import library
 from stickslip.figures import mechanism, style
+from stickslip.io.models.circuit import is_circuit_file
+from stickslip.io.models.file import read_model
 from stickslip.page.document import standalone
 
 ROOT = Path(__file__).parent.parent
@@ -33,6 +36,7 @@ KINDS = {
 }
 
 
+FILES = "Model files of the examples"
 LIVE = re.compile(r"(?:^!\[[^\n]*\)\n\n)?^<!-- live: (\w+) -->$", re.MULTILINE)
 
 
@@ -80,13 +84,12 @@ def picture(scenario: Any, run: Any, path: Path) -> None:
         figure.savefig(path, dpi=140)
 
 
-def made(name: str, folder: Path) -> tuple[Path, Path | None]:
-    """Picture and page of an entry; a circuit has no page."""
+def made(name: str, folder: Path, scenario: Any) -> tuple[Path, Path | None]:
+    """Picture and page of a scenario; a circuit has no page."""
     shown, page = folder / f"{name}.png", folder / f"{name}.html"
     circuit = name in library.circuit_names()
     if not shown.exists():
         print(f"gallery: {name}", flush=True)
-        scenario = library.get(name)
         run = scenario.simulate(t_end=min(scenario.t_end, SHORTER.get(name, 1e9)))
         if not circuit:
             page.write_bytes(standalone(run, scenario))
@@ -95,16 +98,35 @@ def made(name: str, folder: Path) -> tuple[Path, Path | None]:
 
 
 def cards(folder: Path) -> Iterator[tuple[str, str, Path, Path | None]]:
-    """Kind, HTML, picture and page of every entry."""
+    """Kind, HTML, picture and page of every entry of the library and of every model file among the examples."""
     for kind, names in KINDS.items():
         for name in names():
-            shown, page = made(name, folder)
             scenario = library.get(name)
-            title, source = html.escape(scenario.title), html.escape(scenario.source)
-            image = f'<img src="gallery/{name}.png" alt="{title}">'
-            linked = image if page is None else f'<a href="gallery/{name}.html" title="open the live page">{image}</a>'
-            words = f"<b>{title}</b><span>{source}</span><code>stickslip run {name}</code>"
-            yield kind, f'<div class="gallery-card">{linked}{words}</div>', shown, page
+            yield kind, *card(name, folder, scenario, scenario.source, name)
+    for path in sorted((ROOT / "examples").glob("*.toml")):
+        if not is_circuit_file(str(path)):
+            scenario = read_model(path).scenario
+            yield FILES, *card(path.stem, folder, scenario, "a model file", f"examples/{path.name}")
+
+
+def card(name: str, folder: Path, scenario: Any, source: str, argument: str) -> tuple[str, Path, Path | None]:
+    """HTML of a scenario, which `stickslip run` calls by `argument`; its picture and its page."""
+    shown, page = made(name, folder, scenario)
+    title = html.escape(scenario.title)
+    image = f'<img src="gallery/{name}.png" alt="{title}">'
+    linked = image if page is None else f'<a href="gallery/{name}.html" title="open the live page">{image}</a>'
+    words = f"<b>{title}</b><span>{html.escape(source)}</span><code>stickslip run {argument}</code>"
+    return f'<div class="gallery-card">{linked}{words}</div>', shown, page
+
+
+def scripts() -> str:
+    """A table of the examples in Python: what they do, in their own first sentence."""
+    rows = ["| example | |", "|---|---|"]
+    for path in sorted((ROOT / "examples").glob("*.py")):
+        told = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        first = " ".join(told.split("\n\n")[0].split()).replace("|", "\\|")
+        rows.append(f"| `python examples/{path.name}` | {first} |")
+    return "\n".join(rows)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -113,9 +135,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     folder.mkdir(parents=True, exist_ok=True)
     text = [
         "# Gallery",
-        "Every entry of the library, drawn at the end of its run. A picture opens the live page, which works without "
-        "Python and without a server: of mechanisms the sliders simulate anew in the browser, of scenes the pages "
-        "show the recorded run ([exports](page.md#exports)).",
+        "Every entry of the library and every model file of the examples, drawn at the end of its run. A picture opens "
+        "the live page, which works without Python and without a server: of mechanisms the sliders simulate in the "
+        "browser, of scenes the pages show the recorded run ([exports](page.md#exports)).",
     ]
     shelves: dict[str, list[str]] = {}
     for kind, card, shown, page in cards(folder):
@@ -125,5 +147,6 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
                 files.append(File.generated(config, f"gallery/{path.name}", abs_src_path=str(path)))
     for kind, entries in shelves.items():
         text += [f"## {kind}", f'<div class="gallery">{"".join(entries)}</div>']
+    text += ["## Examples in Python", scripts()]
     files.append(File.generated(config, "gallery.md", content="\n\n".join(text) + "\n"))
     return files
