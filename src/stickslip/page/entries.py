@@ -36,6 +36,11 @@ class LibraryEntry:
         return library.units(self.name)
 
     @property
+    def meanings(self) -> Mapping[str, str]:
+        """What the keywords are, in words."""
+        return library.meanings(self.name)
+
+    @property
     def scenario(self) -> Any:
         """The scenario with the values of the library."""
         return _own(self.name)
@@ -81,11 +86,14 @@ class ModelEntry:
         return {}
 
     @property
+    def meanings(self) -> Mapping[str, str]:
+        """What the parameters are, in the words of the file."""
+        return self.model.meanings
+
+    @property
     def scenario(self) -> Any:
         """The scenario of the file; where it has no drawing, with that of the library entry of its name."""
         scenario = self.model.scenario
-        if scenario.source == str(self.path):  # where it lies is nobody's business on an exported page
-            scenario = replace(scenario, source=self.path.name)
         if scenario.drawing is not None:
             return scenario
         same = twin(scenario.system.name, scenario.system, scenario.parameters)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,8 @@ from stickslip.io.models.fields import Place
 from stickslip.io.models.layout import checked_content
 from stickslip.io.models.toml_text import ModelError, key_lines, parse_toml, read_toml, toml_text
 from stickslip.io.models.traced import Untraceable
-from stickslip.scenario import Scenario
+from stickslip.scenario import Scenario, as_scenario
+from stickslip.scenes.scene import Scene
 
 __all__ = ["Model", "ModelError", "model_text", "read_model", "write_model"]
 
@@ -23,10 +24,18 @@ _PARTS: dict[str, Any] = {"lagrangian": lagrangian, "scene": scene}
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Contents of a model file: the scenario, and the options of its `[run]` that belong to `simulate`."""
+    """Contents of a model file.
+
+    Attributes
+    ----------
+    scenario : the mechanism or the scene with its start.
+    options : those of its `[run]` that belong to `simulate`.
+    meanings : what its parameters are, in the words of the file.
+    """
 
     scenario: Scenario
     options: dict[str, Any]
+    meanings: dict[str, str] = field(default_factory=dict)
 
 
 def read_model(path: str | Path) -> Model:
@@ -53,7 +62,9 @@ def _model(content: dict[str, Any], text: str, name: str) -> Model:
         )
     checked = checked_content(content, place)
     options = {key: value for key, value in checked["run"].items() if value is not None and key not in ("dt", "t_end")}
-    return Model(_PARTS[kind].scenario_from(checked, place), options)
+    parameters = checked.get("parameters", {}).items()
+    meanings = {key: entry["meaning"] for key, entry in parameters if isinstance(entry, dict) and entry.get("meaning")}
+    return Model(_PARTS[kind].scenario_from(checked, place), options, meanings)
 
 
 def model_text(scenario: Scenario) -> str:
@@ -81,8 +92,13 @@ HEAD = """A model file of stickslip: run it with 'stickslip run FILE', check it 
 Expressions are text: numbers, names, + - * / ** ( ) and functions such as sin, sqrt, abs, max, piecewise."""
 
 
-def write_model(scenario: Scenario, path: str | Path) -> Path:
-    """Write a scenario as a model file, whole or not at all."""
+def write_model(scenario: Scenario | Scene, path: str | Path, *, dt: float = 1e-3, t_end: float = 2.0) -> Path:
+    """Write a scenario, or a scene, as a model file, whole or not at all.
+
+    dt, t_end : step size and end time [s] of a scene; a scenario has its own.
+    """
+    if not isinstance(scenario, Scenario):
+        scenario = replace(as_scenario(scenario, dt, None, None), t_end=t_end)
     text = model_text(scenario)
     target = Path(path)
     with replacing(target) as draft:
