@@ -56,6 +56,7 @@ PARTS = {
     "stepper": _STEPPER,
     "members": (*_STEPPER, "judged", "members"),
     "controlled": (*_STEPPER, "judged", "controlled"),
+    "start": (*_STEPPER, "start"),
     "smooth": ("model", "held", "smooth"),
     "local": ("model", "state_laws", "local"),
 }
