@@ -287,8 +287,9 @@ def newton_tree(
     """Improve the impulses of a motion; returns the error of the best, which is taken.  masses: the plan of H.
 
     Once it is within the tolerance, one step more, unless the error is far below: what a step of a motion leaves over,
-    the next one has to bear.  But steps between errors below `noise`, the rounding of positions in the velocities [m/s], count only where they gain
-    much: redundant contacts contradict one another by it, and steps would only move their loads.
+    the next one has to bear.  But steps between errors below `noise`, the rounding of positions in the velocities
+    [m/s], count only where they gain much: redundant contacts contradict one another by it, and steps would only move
+    their loads.
     """
     error, free = measure_tree(problem, masses, motion, rules, room, False), is_free(problem)
     least, done, used, share, t, more = error, 0, -1.0, 1.0, 0.0, 0

@@ -72,7 +72,7 @@ from stickslip.scenes.islands.row_kinds import (
 )
 from stickslip.scenes.layout import ROWS_PER_JOINT, Active, Bodies, Joints, Options
 from stickslip.scenes.parts import Island
-from stickslip.scenes.rotation import compose, rotate
+from stickslip.scenes.rotation import compose, x_axis, y_axis, z_axis
 
 REFINEMENTS = 4  # passes along the tree that take out rounding, at most
 # Rows of joints that are wrong by less than this part of the tolerance, relative to the velocities, need no pass:
@@ -212,21 +212,21 @@ def shift_columns(S: np.ndarray, k: int, planar: bool) -> int:
 def columns_in_space(joints: Joints, j: int, A: np.ndarray, B: np.ndarray, p: np.ndarray, S: np.ndarray) -> int:
     """`joint_columns` of joints that turn and shift in ways of their own."""
     kind, lead = joints.link.kind[j], joints.link.law[j, 0]
-    x, y, z = rotate(A, 0.0, 0.0, 1.0)
+    x, y, z = z_axis(A)
     turn_column(S, 0, p, x, y, z)
     if kind == SCREW:
         S[0], S[1], S[2] = S[0] + lead * x, S[1] + lead * y, S[2] + lead * z
         return 1
     if kind == UNIVERSAL:
-        x, y, z = rotate(B, 1.0, 0.0, 0.0)
+        x, y, z = x_axis(B)
         turn_column(S, 1, p, x, y, z)
         return 2
     if kind == CYLINDRICAL:
         shift_column(S, 1, x, y, z)
         return 2
-    x, y, z = rotate(A, 1.0, 0.0, 0.0)
+    x, y, z = x_axis(A)
     shift_column(S, 1, x, y, z)
-    x, y, z = rotate(A, 0.0, 1.0, 0.0)
+    x, y, z = y_axis(A)
     shift_column(S, 2, x, y, z)
     return 3
 
@@ -244,7 +244,7 @@ def joint_columns(
     if kind == UNIVERSAL or kind == CYLINDRICAL or kind == SCREW or kind == PLANAR:
         return columns_in_space(joints, j, A, B, p, S)
     if kind == PRISMATIC or (kind == REVOLUTE and not planar):
-        x, y, z = rotate(A, 0.0, 0.0, 1.0)
+        x, y, z = z_axis(A)
         if kind == PRISMATIC:
             shift_column(S, 0, x, y, z)
         else:
@@ -626,6 +626,13 @@ def slip_before(active: Active, i: int) -> float:
 
 
 @kernel
+def slips_before(island: Island, kept: np.ndarray, slid: np.ndarray) -> None:
+    """Write `slip_before` of the contacts of an island that are kept."""
+    for i in range(slid.shape[0]):
+        slid[i] = slip_before(island.active, island.order[island.first + kept[i]])
+
+
+@kernel
 def widest_gap(joints: Joints, j: int, bodies: Bodies, dt: float) -> float:
     """A bound on how far joint j, linearised about the velocities before, is apart at the next midpoint [m].
 
@@ -752,14 +759,24 @@ def solve_joined(
     motion = motion_from(pool, n, k, m)
     begin_with(island, motion, chosen, kept, dim)
     slid = numbers(pool, n)
-    for i in range(n):
-        slid[i] = slip_before(island.active, island.order[island.first + kept[i]])
+    slips_before(island, kept, slid)
     exact = EXACT * options.tol
     noise = min(NOISES * grain, options.tol * limit) if n > 0 else 0.0
     rounding = grain / speed if speed > 0.0 else 0.0
     for again in range(1 + CLOSINGS):
         error, more = solve_tree_laws(
-            problem, plan, masses, motion, room, options.tol, limit, noise, rounding, slid, dim, quick,
+            problem,
+            plan,
+            masses,
+            motion,
+            room,
+            options.tol,
+            limit,
+            noise,
+            rounding,
+            slid,
+            dim,
+            quick,
             tried and again == 0,
         )
         stage = max(stage, more)
@@ -768,9 +785,8 @@ def solve_joined(
         residual = end_of_joined(island, problem, links, masses, room, options, exact * speed, scale)
         # Redundant joints that agree, linearised about other velocities than those of the end, contradict one another.
         differ = not residual <= options.tol
-        if differ and (k == 0 or not residual < (DIFFER if again == 0 else FALLS * worst)):
-            break
-        if quick and not error <= options.tol * limit:  # it is Newton that has failed
+        failed = quick and not error <= options.tol * limit  # Newton, whatever the joints
+        if failed or (differ and (k == 0 or not residual < (DIFFER if again == 0 else FALLS * worst))):
             break
         if again == CLOSINGS or not (differ or comes_apart(island, planar, options.dt)):
             break
