@@ -298,7 +298,7 @@ def newton_tree(
     copy_tree_motion(motion, room.best)
     while done < rules.steps and error < np.inf:
         last = error <= aim
-        if last and not free and error <= SLOW * SLOW * aim:
+        if last and rules.alpha < CALM and error <= SLOW * SLOW * aim and not free:
             break
         changed, slips = find_states(problem.contacts, motion.contacts, rules.dim, room)
         far = not free and rules.far > rules.alpha and error > rules.near

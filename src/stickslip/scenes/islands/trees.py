@@ -626,13 +626,6 @@ def slip_before(active: Active, i: int) -> float:
 
 
 @kernel
-def slips_before(island: Island, kept: np.ndarray, slid: np.ndarray) -> None:
-    """Write `slip_before` of the contacts of an island that are kept."""
-    for i in range(slid.shape[0]):
-        slid[i] = slip_before(island.active, island.order[island.first + kept[i]])
-
-
-@kernel
 def widest_gap(joints: Joints, j: int, bodies: Bodies, dt: float) -> float:
     """A bound on how far joint j, linearised about the velocities before, is apart at the next midpoint [m].
 
@@ -714,9 +707,7 @@ def joint_room(pool: Pool, m: int) -> Any:
 
 
 @kernel(apart=True)
-def solve_joined(
-    island: Island, options: Options, place: np.ndarray, quick: bool, tried: bool
-) -> tuple[float, int]:  # fmt: skip
+def solve_joined(island: Island, options: Options, place: np.ndarray, quick: bool, tried: bool) -> tuple[float, int]:
     """Solve an island with joints; returns its residual and the stage of `tree_ladder` that ended it.
 
     place (bodies,): room.  quick: by Newton from the last impulses alone.  tried: Newton has failed on it already.
@@ -759,27 +750,16 @@ def solve_joined(
     motion = motion_from(pool, n, k, m)
     begin_with(island, motion, chosen, kept, dim)
     slid = numbers(pool, n)
-    slips_before(island, kept, slid)
+    for i in range(n):
+        slid[i] = slip_before(island.active, island.order[island.first + kept[i]])
     exact = EXACT * options.tol
     noise = min(NOISES * grain, options.tol * limit) if n > 0 else 0.0
     rounding = grain / speed if speed > 0.0 else 0.0
     for again in range(1 + CLOSINGS):
         error, more = solve_tree_laws(
-            problem,
-            plan,
-            masses,
-            motion,
-            room,
-            options.tol,
-            limit,
-            noise,
-            rounding,
-            slid,
-            dim,
-            quick,
-            tried and again == 0,
+            problem, plan, masses, motion, room, options.tol, limit, noise, rounding, slid, dim, quick, tried
         )
-        stage = max(stage, more)
+        stage, tried = max(stage, more), False
         write_back(island, problem, motion, links, plan, room, chosen, kept, dim)
         worst, scale = residual, limit if again == 0 else island_scale(island, GRAINS)
         residual = end_of_joined(island, problem, links, masses, room, options, exact * speed, scale)
