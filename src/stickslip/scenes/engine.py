@@ -74,6 +74,8 @@ class SceneState(State):
 
     def take(self, arrays: Mapping[str, np.ndarray]) -> None:
         self.engine.restore(arrays)
+        if self.engine.log is not None:
+            self.engine.log.return_to(self.t)
 
 
 class SceneEngine(Engine):

@@ -29,7 +29,7 @@ from stickslip.codes import (
 )
 from stickslip.jit import entry, kernel, prange
 from stickslip.projections import worse
-from stickslip.scenes.blows import impacts_in_sequence
+from stickslip.scenes.blows import any_hard, impacts_in_sequence, impacts_with_joints
 from stickslip.scenes.collision.broad_phase import candidate_pairs, stir
 from stickslip.scenes.collision.narrow_phase import contact_points, store_pairs
 from stickslip.scenes.flight import free_motion, place_geoms
@@ -48,6 +48,7 @@ from stickslip.scenes.islands.island import (
 from stickslip.scenes.islands.joint_rows import PASSIVE, add_pull, came_apart, joint_rows, row_velocity
 from stickslip.scenes.islands.problem import islands, last_impulse
 from stickslip.scenes.islands.renewal import ROUNDS, renew
+from stickslip.scenes.islands.resisting import solve_resisting_joined
 from stickslip.scenes.islands.rolling import LOOK, any_resists, enough, most_sweeps, sweep
 from stickslip.scenes.islands.row_kinds import ARMATURE, SPRING
 from stickslip.scenes.islands.taut import stiffen, taut_work
@@ -85,6 +86,7 @@ from stickslip.scenes.parts import (
 from stickslip.scenes.push_apart import any_fast, any_sunk, deepest_at_end, parting_shifts, take_shifts
 from stickslip.scenes.rotation import advance
 from stickslip.scenes.struck import any_struck, at_midpoint, strike, to_end
+from stickslip.scenes.struck_joints import mark_parts
 
 __all__ = [
     "ACTIVE",
@@ -215,10 +217,22 @@ def blow_by_blow(
     world: World, contacts: Contacts, points: int, counts: np.ndarray, active: Active, n: int
 ) -> int:  # fmt: skip
     """Do the impacts of a step one after the other, and write its active contacts anew; returns their number."""
-    matter = matter_of(world)
-    vel = at_midpoint(world.bodies, world.options)
+    matter, bodies, joints, options = matter_of(world), world.bodies, world.joints, world.options
+    if joints is not None:
+        for s in range(joints.row.blow.shape[0]):
+            joints.row.blow[s] = 0.0
+        if not any_hard(matter, contacts, active, n):
+            return n
+        mark_parts(bodies, joints)
+    vel = at_midpoint(bodies, options)
+    given = bodies.free.copy()
+    if joints is not None:  # for its directions: the rows themselves are those at the velocities after the impacts
+        joint_rows(joints, bodies, options.dim == 2, options.dt, options.theta)
     n = activate(matter, contacts, points, vel, active)
-    counts[PLASTIC] += impacts_in_sequence(matter, contacts, active, n, vel)
+    if joints is None:
+        counts[PLASTIC] += impacts_in_sequence(matter, contacts, active, n, vel)
+    else:
+        counts[PLASTIC] += impacts_with_joints(matter, contacts, active, n, vel, joints, given)
     return activate(matter, contacts, points, vel, active)
 
 
@@ -276,6 +290,8 @@ def joint_work(joints: Any, bodies: Bodies, rows: np.ndarray, count: int) -> tup
         own = joints.row.soft[s] > 0.0 and joints.link.kind[j] != SPRING
         if joints.row.low[s] > -np.inf or joints.row.high[s] < np.inf or own:  # motors, limits, friction, rotors
             after, before = row_velocity(joints, s, bodies.end, a, b), row_velocity(joints, s, bodies.vel, a, b)
+            if joints.row.blow[s] != 0.0 and s % ROWS_PER_JOINT == PASSIVE:  # impacts have their own book
+                before -= joints.row.blow[s] / joints.link.numbers[j, ARMATURE]
             work += 0.5 * joints.row.impulse[s] * (after + before)
             if s % ROWS_PER_JOINT == PASSIVE:  # a rotor keeps what it takes, in the kinetic energy
                 work += 0.5 * joints.link.numbers[j, ARMATURE] * (after * after - before * before)
@@ -483,6 +499,21 @@ def solve_with_joints(island: Island, world: World, residual: float, place: np.n
 
 
 @kernel
+def solve_joints(island: Island, world: World, residual: float, place: np.ndarray, effort: np.ndarray) -> float:
+    """Solve an island with joints, whatever its contacts resist; returns its residual."""
+    if world.options.resisting is not None:
+        if any_resists(island):
+            change = np.inf
+            for _ in range(1 + ROUNDS):
+                residual = solve_resisting_joined(island, world.options, residual, place)
+                change = renew(island, world.geoms, world.options, change)
+                if change == 0.0:
+                    break
+            return residual
+    return solve_with_joints(island, world, residual, place, effort)
+
+
+@kernel
 def note_solved(island: Island, solved: bool) -> None:
     """Write down whether an island is solved in this step."""
     if island.row_first == island.row_last:
@@ -532,7 +563,7 @@ def solve_islands(world: World, touching: Touching, problems: Problems, resume: 
             needed = rows > 0 and not resume and (blind or not residuals[k] <= enough)
             note_solved(island, needed)
             if needed:
-                residuals[k] = solve_with_joints(island, world, residuals[k], problems.parent, problems.effort[k:])
+                residuals[k] = solve_joints(island, world, residuals[k], problems.parent, problems.effort[k:])
                 done = residuals[k] <= options.tol
             held += left_out(island) if rows > 0 else 0
         if (
