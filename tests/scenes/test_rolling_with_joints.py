@@ -80,7 +80,12 @@ def test_an_edge_mill_presses_by_its_spin(dt):
         centre_of_mass=(0, 0, 0), position=(L / 2, 0, r), velocity=(0, v0 / 2, 0), angular_velocity=(0, 0, v0 / L),
     )  # fmt: skip
     ball = scene.add_body(
-        ss.Sphere(r), mass=m, position=(L, 0, r), velocity=(0, v0, 0), angular_velocity=(-v0 / r, 0, v0 / L), rolling=rho
+        ss.Sphere(r),
+        mass=m,
+        position=(L, 0, r),
+        velocity=(0, v0, 0),
+        angular_velocity=(-v0 / r, 0, v0 / L),
+        rolling=rho,
     )
     scene.add_universal(None, arm, at=(0, 0, 0), axis_a=(0, 0, 1), axis_b=(0, 1, 0))
     scene.add_revolute(arm, ball, at=(L, 0, r), axis=(1, 0, 0))

@@ -58,7 +58,10 @@ def test_newton_gains_energy_where_others_do_not():
     kane = ss.library.kane_pendulum(restitution_normal=0.5)
     for law in ("newton", *LAWS):
         scene, _ = kane_scene(0.5, 0.5)
-        energy, hit = scene.simulate(dt=DT, t_end=3 * DT, law=law).energy.total, ss.impact(kane.system, kane.q0, kane.u0, law)
+        energy, hit = (
+            scene.simulate(dt=DT, t_end=3 * DT, law=law).energy.total,
+            ss.impact(kane.system, kane.q0, kane.u0, law),
+        )
         assert energy[-1] / energy[0] == pytest.approx(hit.energy_after / hit.energy_before, abs=1e-4)
         assert (energy[-1] > energy[0]) == (law == "newton")
 
@@ -128,7 +131,9 @@ def swing(law, restitution, dt, t_end, friction=0.0):
 def test_a_pendulum_keeps_its_energy_over_many_bounces(law):
     run = swing(law, 1.0, 1e-3, 8.0)
     assert len(run.impacts()) == 9 and run.certificate.failed_steps == 0
-    assert abs(run.energy.total - run.energy.total[0]).max() < 3e-5 * 4.9  # half of it at dt = 1e-3 / sqrt(2): order two
+    assert (
+        abs(run.energy.total - run.energy.total[0]).max() < 3e-5 * 4.9
+    )  # half of it at dt = 1e-3 / sqrt(2): order two
     assert run.certificate.max_joint_error < 1e-6
 
 
@@ -240,7 +245,9 @@ def test_a_blow_elsewhere(place):
     scene = ss.Scene(dim=3)
     scene.add_static(ss.HalfSpace((-1, 0, 0), offset=-0.9), friction=0.3, restitution=0.6)
     upper = scene.add_body(ss.Capsule(0.03, 0.9), mass=1.0, position=(0, 0, 0.5))
-    lower = scene.add_body(ss.Capsule(0.03, 0.9), mass=1.0, position=(0.3, 0, 1.4), orientation=(np.cos(0.32), 0, np.sin(0.32), 0))
+    lower = scene.add_body(
+        ss.Capsule(0.03, 0.9), mass=1.0, position=(0.3, 0, 1.4), orientation=(np.cos(0.32), 0, np.sin(0.32), 0)
+    )
     scene.ignore(upper, lower)
     scene.add_revolute(None, upper, at=(0, 0, 0), axis=(0, 1, 0))
     scene.add_spherical(upper, lower, at=(0, 0, 1))
@@ -258,7 +265,9 @@ def test_gears_pass_a_blow_on():
         scene.add_revolute(None, wheel, at=tuple(wheel.position[:2]))
     scene.add_gear(big, small, (0, 0), (0.3, 0), ratio=0.5)
     scene.ignore(big, small)
-    stone = scene.add_body(ss.Circle(0.01), mass=0.5, position=(0, 0.21), velocity=(1, -1), friction=5.0, restitution=0.5)
+    stone = scene.add_body(
+        ss.Circle(0.01), mass=0.5, position=(0, 0.21), velocity=(1, -1), friction=5.0, restitution=0.5
+    )
     run = scene.simulate(dt=1e-7, t_end=2e-7, law="stronge")
     # rows at the top of the big wheel: normal 1/m alone; along it 1/m + r^2/J of the stone and R^2 of both wheels
     inertia = 0.04 + 4 * 0.01

@@ -250,7 +250,7 @@ def prepare(
     if joints is not None:
         stiffen(joints, bodies, options.dim == 2, options.dt)
     place_geoms(bodies, geoms)
-    found = candidate_pairs(bodies, geoms, search.ignore, options.slop, options.dim, search.candidates)
+    found = candidate_pairs(bodies, geoms, search, options.slop, options.dim, search.candidates)
     if found < 0:
         return False
     stir(bodies, geoms, search.candidates, found)
