@@ -1,5 +1,7 @@
 """Several contacts of a scene at once under Poisson's law: mechanisms, whose impacts are LCPs, and closed forms."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -21,8 +23,7 @@ def row_of_balls(dim, velocities, restitution, masses=None, ground=False):
         )
         for i in range(n)
     ]  # fmt: skip
-    pairs = [*zip(balls[:-1], balls[1:], strict=True)]
-    for (a, b), e in zip(pairs, restitution[1:] if ground else restitution, strict=True):
+    for (a, b), e in zip(pairwise(balls), restitution[1:] if ground else restitution, strict=True):
         scene.set_pair(a, b, friction=0.0, restitution=e)
     if ground:
         scene.set_pair(scene.bodies[1], balls[0], friction=0.0, restitution=restitution[0])
@@ -86,7 +87,9 @@ def test_joints_pass_on_what_strikes_at_once():
     bar = scene.add_body(ss.Polygon.rectangle(0.02, 1.0), mass=1.0, inertia=1 / 12, position=(0, -0.5))
     scene.add_revolute(None, bar, at=(0, 0))
     balls = [
-        scene.add_body(ss.Circle(0.05), mass=0.5, position=(side * 0.06, -0.8), velocity=(-side * v, 0), restitution=0.6)
+        scene.add_body(
+            ss.Circle(0.05), mass=0.5, position=(side * 0.06, -0.8), velocity=(-side * v, 0), restitution=0.6
+        )
         for side, v in ((-1, 2.0), (1, 1.0))
     ]
     run = scene.simulate(dt=1e-7, t_end=2e-7, law="poisson-at-once")

@@ -216,8 +216,8 @@ def _law(scene: Scene, value: Any, rule: str, cone: Any) -> tuple[ImpactLaw, int
     known = [Newton(), Stronge(), Poisson(model="integrated"), Poisson(), Walton()]
     if law not in known:
         raise ValueError(
-            "law of a scene must be 'newton', 'stronge', 'poisson', 'poisson-at-once', 'poisson-integrated' or 'walton', "
-            f"whose coefficients are those of the bodies, got {value!r}."
+            "law of a scene must be 'newton', 'stronge', 'poisson', 'poisson-at-once', 'poisson-integrated' or "
+            f"'walton', whose coefficients are those of the bodies, got {value!r}."
         )
     number = known.index(law)
     if number == 0:

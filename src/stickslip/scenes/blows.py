@@ -23,8 +23,8 @@ from stickslip.scenes.at_once import strike_at_once
 from stickslip.scenes.islands.problem import approach, restitution_of
 from stickslip.scenes.islands.reduced import row_impulses
 from stickslip.scenes.layout import MOVING, Active, Bodies, Contacts, Options
-from stickslip.scenes.parts import Matter
 from stickslip.scenes.one_blow import give, matrix_of, note_hit
+from stickslip.scenes.parts import Matter
 from stickslip.scenes.routh import spatial_impact
 from stickslip.scenes.struck import is_hard
 from stickslip.scenes.struck_joints import catch, onto_joints, parts_in_impact

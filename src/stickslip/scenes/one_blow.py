@@ -40,7 +40,9 @@ def push(bodies: Bodies, body: int, arm: np.ndarray, x: float, y: float, z: floa
 
 
 @kernel
-def matrix_of(bodies: Bodies, contacts: Contacts, active: Active, m: int, joints: Any, parts: Any, G: np.ndarray) -> bool:
+def matrix_of(
+    bodies: Bodies, contacts: Contacts, active: Active, m: int, joints: Any, parts: Any, G: np.ndarray
+) -> bool:
     """G (9,) of active contact m, with what joints hold; False where they hold it along its normal."""
     local_matrix(bodies, contacts, active, m, G)
     if joints is None:

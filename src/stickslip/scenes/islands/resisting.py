@@ -164,8 +164,8 @@ def write_all(island: Island, dim: int, found: Reduced) -> None:
 
 @kernel(apart=True)
 def hold_joints(island: Island, parts: Parts, vel: np.ndarray) -> None:
-    """Take out of velocities `vel`, those of all impulses, what rows that hold are wrong by; parts keep its impulses."""
-    joints, other = island.joints, np.zeros(vel.shape)
+    """Take out of the velocities of all impulses what rows that hold are wrong by; parts keep the impulses for it."""
+    joints = island.joints
     for p in range(parts.width.shape[0]):
         if parts.begin[p] == parts.begin[p + 1]:
             continue
@@ -275,7 +275,7 @@ def visit_contact(island: Island, m: int, dim: int, found: Reduced, G: np.ndarra
         solve_local(G, q, active.mu[i], roll, dim, new)
     change = 0.0
     for j in range(ROWS):
-        if active.patch[i] == 0.0 and j == 3 or active.rolling[i] == 0.0 and j > 3:
+        if (active.patch[i] == 0.0 and j == 3) or (active.rolling[i] == 0.0 and j > 3):
             new[j] = 0.0
         step = new[j] - found.z[k + j]
         change = max(change, G[j, j] * abs(step))
