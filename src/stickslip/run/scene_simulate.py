@@ -14,6 +14,7 @@ from stickslip.checks import real_number, whole_number
 from stickslip.debug import bar_wanted
 from stickslip.events.event_driven import EventDriven
 from stickslip.jit.cpu import COMPILER
+from stickslip.jit.fingerprint import function_fingerprint
 from stickslip.jit.sources import sources_hash
 from stickslip.laws import ImpactLaw, Newton, Poisson, Stronge, Walton, law_from
 from stickslip.laws.friction import FrictionCurve, FrictionLaw
@@ -124,7 +125,7 @@ def prepare_run(
     state, bodies, made_of = SceneState(engine, start), _fingerprint(engine), _made_of(engine)
 
     def identity() -> dict[str, Any]:
-        made = {"made_of": made_of, "friction": _frictions(scene)}
+        made = {"made_of": made_of, "friction": _frictions(scene), "functions": _functions(scene)}
         return {"scene": scene.name, "bodies": bodies, **made} | _identity(
             engine, method.name, q, u, {"t0": start, "dt": state.dt, "every": int(kept.every)}
         )
@@ -191,10 +192,16 @@ def _frictions(scene: Scene) -> str:
     for material in (*(body.material for body in scene.bodies), *scene.pair_laws.values()):
         law: Any = material.friction
         if isinstance(law, FrictionCurve) and law.by_function:
-            code = getattr(law.curve, "py_func", law.curve).__code__
-            law = (code.co_name, code.co_code, code.co_names, [x for x in code.co_consts if not hasattr(x, "co_code")])
+            law = function_fingerprint(law.curve)
         digest.update(repr((law, material.restitution)).encode())
     return digest.hexdigest()
+
+
+def _functions(scene: Scene) -> list[str]:
+    """Digests of forces, torques and motions that are functions, in their order."""
+    called = [part for force in scene.forces for part in (force.force, force.torque) if callable(part)]
+    called += [body.motion for body in scene.bodies if body.motion is not None]
+    return [function_fingerprint(function) for function in called]
 
 
 def _edges(scene: Scene, cone: Any) -> int:
