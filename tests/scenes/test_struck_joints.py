@@ -106,7 +106,7 @@ def test_a_limit_stops_what_a_blow_drives_on():
     scene, rod, ball = rod_on_a_hinge(0.9, limits=(-1.0, 0.0))
     run = scene.simulate(dt=1e-6, t_end=4e-6, law="stronge")
     assert abs(rod.spin(run)[-1]).max() < 1e-9
-    # each blow leaves the ball 2 -> (m v - I stuff): own iteration of blow and stop
+    # own iteration of blow and stop
     v, omega, G = 2.0, 0.0, 1 / 0.5 + 3 * 0.81
     while v - 0.9 * omega > 2e-6:
         impulse = 1.7 * (v - 0.9 * omega) / G
@@ -147,14 +147,14 @@ def test_a_wedged_rod_stops():
         along = np.array([np.sin(turn), -np.cos(turn)])
         rod = scene.add_body(
             ss.Compound([(ss.Circle(1e-6), (0, -0.5))]), mass=1.0, inertia=1 / 12, centre_of_mass=(0, 0),
-            position=along / 2 + (0, along[1] * 0 + (-1.0 + 1e-6) - along[1]), orientation=turn,
+            position=along / 2 + (0, -1.0 + 1e-6 - along[1]), orientation=turn,
             velocity=-1.0 * np.array([-along[1], along[0]]), angular_velocity=-2.0,
         )  # fmt: skip
         scene.add_revolute(None, rod, at=(0, -1.0 + 1e-6 - along[1]))
         run = [scene.simulate(dt=DT, t_end=3 * DT, law=law) for law in LAWS]
         found.append([rod.spin(each)[-1].item() for each in run])
         assert all(each.certificate.failed_steps == 0 for each in run)
-    # rows: n = sin, t = cos of the turn; slip goes one way in and the other way out: 2 -> 2 e sqrt((n - mu t)/(n + mu t))
+    # n = sin, t = cos of the turn; slip goes one way in, the other way out: 2 -> 2 e sqrt((n - mu t) / (n + mu t))
     n, t, mu = np.sin(np.radians(40)), np.cos(np.radians(40)), 0.5
     stronge = 2 * 0.6 * np.sqrt((n - mu * t) / (n + mu * t))
     assert found[0][0] == pytest.approx(stronge, abs=1e-6)
@@ -210,7 +210,8 @@ def chain_in_space(seed, hinge, loop=False):
         bodies.append(
             scene.add_body(
                 ss.Compound([(ss.Sphere(r), ball)]), mass=masses[i], inertia=own[i], centre_of_mass=(0, 0, 0),
-                position=x[i], orientation=q[i], velocity=u[6 * i : 6 * i + 3], angular_velocity=u[6 * i + 3 : 6 * i + 6],
+                position=x[i], orientation=q[i], velocity=u[6 * i : 6 * i + 3],
+                angular_velocity=u[6 * i + 3 : 6 * i + 6],
             )
         )  # fmt: skip
     scene.ignore(floor, bodies[0])
@@ -257,7 +258,7 @@ def test_a_blow_elsewhere(place):
 
 
 def test_gears_pass_a_blow_on():
-    """Geared wheels turn as one: seen from the big one, of twice the radius, the small one has four times its inertia."""
+    """Geared wheels turn as one: seen from the big one, the small one of half the radius has four times its inertia."""
     scene = ss.Scene(dim=2, gravity=0.0)
     big = scene.add_body(ss.Circle(0.2), mass=2.0, inertia=0.04, position=(0, 0))
     small = scene.add_body(ss.Circle(0.1), mass=1.0, inertia=0.01, position=(0.3, 0))

@@ -505,7 +505,7 @@ def solve_joints(island: Island, world: World, residual: float, place: np.ndarra
         if any_resists(island):
             change = np.inf
             for _ in range(1 + ROUNDS):
-                residual = solve_resisting_joined(island, world.options, residual, place)
+                residual = solve_resisting_joined(island, world.options, place)
                 change = renew(island, world.geoms, world.options, change)
                 if change == 0.0:
                     break
