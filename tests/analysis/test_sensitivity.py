@@ -478,3 +478,17 @@ def test_lift_off_of_what_sticks_is_one_event():
     )  # fmt: skip
     found = ss.sensitivity(ss.Scenario(system, [0.1, 0.0015], [0, 0.9], 0.01, 0.15, "", ""), ["mu"], samples=2)
     assert "opens" in found.event_times.kinds and found.reliable, found.reason
+
+
+@pytest.mark.parametrize("ahead", [5e-10, 1e-11, 0.0, -1e-11])
+def test_impacts_nearer_than_the_tolerance_of_gaps_are_at_once(ahead):
+    """A point strikes two walls of a corner; one of the walls is struck along with the other, since its gap is tiny."""
+    x, y, v, w, e = sp.symbols("x y v w e")
+    walls = [ss.Contact(name, gap=1 - s, restitution_normal=e) for name, s in (("right", x), ("top", y))]
+    system = ss.LagrangianSystem.from_energies(
+        [x, y], velocities=[v, w], kinetic=(v**2 + w**2) / 2 + v * w / 4, contacts=walls, parameters={e: 0.5},
+        name="corner",
+    )  # fmt: skip
+    found = ss.sensitivity(ss.Scenario(system, [0, ahead], [1, 1], 0.01, 2.0, "", ""), ["x"], samples=2)
+    assert not found.reliable and "right, top at once, which a change parts" in found.reason
+    assert ss.sensitivity(ss.Scenario(system, [0, ahead], [1, 1], 0.01, 2.0, "", ""), ["e"], samples=2).reliable
