@@ -492,3 +492,26 @@ def test_impacts_nearer_than_the_tolerance_of_gaps_are_at_once(ahead):
     found = ss.sensitivity(ss.Scenario(system, [0, ahead], [1, 1], 0.01, 2.0, "", ""), ["x"], samples=2)
     assert not found.reliable and "right, top at once, which a change parts" in found.reason
     assert ss.sensitivity(ss.Scenario(system, [0, ahead], [1, 1], 0.01, 2.0, "", ""), ["e"], samples=2).reliable
+
+
+def test_a_sample_right_at_an_impact_is_said():
+    ball = ss.library.bouncing_ball(restitution=0.8).starting({"y": G / 8.0})  # strikes at t = 0.5 s
+    for samples, reliable in ((2, True), (3, False), (4, True)):
+        found = ss.sensitivity(ball, ["y"], t_end=1.0, samples=samples)
+        assert found.reliable is reliable
+    assert "a sample lies right at an event" in ss.sensitivity(ball, ["y"], t_end=1.0, samples=3).reason
+
+
+def test_a_sample_right_where_a_contact_opens_has_its_derivative():
+    """A mass under the force F (t - 1) leaves its table at t = 1 s: y = F (t - 1)^3 / 6."""
+    y, v, F, t = sp.symbols("y v F t")
+    system = ss.LagrangianSystem.from_energies(
+        [y], velocities=[v], kinetic=v**2 / 2, forces=[F * (t - 1) + (F - 2) / 10], parameters={F: 2.0},
+        contacts=[ss.Contact("table", gap=y)], name="leaves",
+    )  # fmt: skip
+    start = ss.Scenario(system, [0], [0], 0.01, 2.0, "", "")
+    found = ss.sensitivity(start, ["F"], samples=3)
+    assert found.reliable and found.event_times.kinds == ("opens",)
+    assert found.event_times.dt[0] == pytest.approx([-0.05], rel=1e-9)
+    assert found.q[:, 0, 0] == pytest.approx([0.0, 0.0, 1.0 / 6.0 + 0.05], abs=1e-10)
+    assert ss.gradient(lambda q, u: q[0], start, ["F"], t_end=1.0)[1] == pytest.approx([0.0], abs=1e-12)

@@ -39,12 +39,16 @@ _SAME_FIELD = 1e-9  # fields that differ by less than this share are one
 
 @dataclass(frozen=True, eq=False)
 class Moment:
-    """An event of a motion: t [s], its derivatives dt (k,), kind as in `EVENT_KINDS`, contacts by name."""
+    """An event of a motion: t [s], its derivatives dt (k,), kind as in `EVENT_KINDS`, contacts by name.
+
+    smooth : states and accelerations are the same on both sides of it, such as where a contact opens
+    """
 
     t: float
     dt: Array
     kind: str
     contacts: tuple[str, ...]
+    smooth: bool = False
 
 
 @dataclass
@@ -384,7 +388,7 @@ class VariedMotion(LinearisedMotion):
         if self.hit is None:
             if not smooth:
                 self.X = self.X + np.outer(f_A - f_E, dt)
-            self.moments.append(Moment(t, dt, kind, self._slot_contacts(slots)))
+            self.moments.append(Moment(t, dt, kind, self._slot_contacts(slots), smooth))
         else:
             z = np.concatenate([z[: n + 1], self.p])  # a kink may have turned the directions of contacts
             self._strike(z, D, before, t, f_A, f_E, dt, slots, happened)
@@ -552,6 +556,7 @@ class VariedMotion(LinearisedMotion):
             np.abs(np.concatenate([self.q, self.u])) + np.concatenate([push * t**2, push * t])
         )
         floor = 1e-6 * np.outer(state, np.where(values > 0.0, 1.0 / np.where(values > 0.0, values, 1.0), 0.0))
+        floor += 1e-6 * np.outer(np.abs(rows[:, :n]).sum(axis=1), values == 0.0)  # a start moves states by its own size
         whole = terms[:, None] + floor
         defect = float((np.abs(total) / np.where(whole > 0.0, whole, 1.0)).max(initial=0.0))
         self.defect = max(self.defect, defect)
