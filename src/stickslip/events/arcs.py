@@ -82,6 +82,19 @@ def crossings(
     return [_root_between(at, t[i], t[i + 1]) for i in range(SAMPLES) if v[i] > 0.0 >= v[i + 1]]
 
 
+def _low_samples(v: Array) -> list[int]:
+    """Samples next to which an indicator v (k,) may be below zero, by the parabola through three of them."""
+    middle = np.clip(np.arange(len(v)), 1, len(v) - 2)
+    own = np.arange(len(v)) - middle  # -1 at the first sample, 1 at the last
+    left, here, right = v[middle - 1], v[middle], v[middle + 1]
+    bend, tilt = left - 2.0 * here + right, 0.5 * (right - left)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        place, least = -tilt / bend, here - 0.5 * tilt**2 / bend
+    near = (bend > 0.0) & (np.abs(place - own) <= 1.0) & (np.abs(place) <= 1.0)
+    low = least <= _NEARLY * np.maximum(np.abs(left - here), np.abs(right - here))
+    return [int(i) for i in np.flatnonzero(near & low)]
+
+
 @dataclass(frozen=True, eq=False)
 class Event:
     """The end of a mode: time t [s], y, and the slots (contact, part) of the indicators that reached zero.
@@ -169,21 +182,12 @@ class Watch:
 
         A parabola through three samples says how low it comes: near an inner sample, or near the first or the last.
         """
-        v = values[:, :, :2]
-        if len(v) < 3:
-            return []
-        watched = self.armed.copy()
+        least, most = values[:, :, :2].min(axis=0), values[:, :, :2].max(axis=0)
+        # a parabola comes below its samples by a quarter of what they differ by, at most
+        with np.errstate(invalid="ignore"):  # some indicators are infinite
+            watched = self.armed & (least > 0.0) & (least <= (_NEARLY + 0.25) * (most - least)) & (most < np.inf)
         watched[:, 0] &= ~self.gaps
-        middle = np.clip(np.arange(len(v)), 1, len(v) - 2)
-        left, here, right = v[middle - 1], v[middle], v[middle + 1]
-        own = np.arange(len(v))[:, None, None] - middle[:, None, None]  # -1 at the first sample, 1 at the last
-        with np.errstate(all="ignore"):  # some indicators are infinite
-            bend, tilt = left - 2.0 * here + right, 0.5 * (right - left)
-            place, least = -tilt / bend, here - 0.5 * tilt**2 / bend
-            near = (bend > 0.0) & (np.abs(place - own) <= 1.0) & (np.abs(place) <= 1.0)
-            low = least <= _NEARLY * np.maximum(np.abs(left - here), np.abs(right - here))
-        found = near & low & watched & (v > 0.0)
-        return [(int(i), int(k), int(part)) for i, k, part in np.argwhere(found)]
+        return [(i, int(k), int(part)) for k, part in np.argwhere(watched) for i in _low_samples(values[:, k, part])]
 
     def _below(self, a: float, b: float, dense: Callable[[Any], Array], k: int, part: int) -> float | None:
         """Where an indicator falls to zero between two times, if it does so by more than its tolerance."""
