@@ -23,6 +23,7 @@ from stickslip.codes import CONTROL_FAILED
 from stickslip.debug import outside
 from stickslip.jit import Kernel, KernelError, kernel
 from stickslip.jit.addresses import known
+from stickslip.jit.fingerprint import function_fingerprint
 from stickslip.jit.watching import strayed, watch
 
 WHAT_HELPS = "docs/kernels.md says what a kernel may do."
@@ -134,7 +135,15 @@ class ControlLaw:
         return getattr(self.function, "__name__", type(self.function).__name__)
 
     def identity(self) -> str:
-        """What decides its motion, for checkpoints: its names, its memory, and the text of its function."""
+        """What decides its motion, for checkpoints: its names, its memory, and all that its function uses, as it is now.
+
+        Numbers, arrays and functions around it count, and what lists and objects hold.  So a law that keeps something
+        elsewhere than in its memory is another one after its first call, and a run cannot go on with it.
+        """
+        return f"{self._names()}, {function_fingerprint(self.function)}"
+
+    def known_by(self) -> str:
+        """By what a law is known again in another process: its names, its memory, and the text of its function."""
         found: Any = getattr(self.function, "python", self.function)
         try:
             text = inspect.getsource(found)
@@ -143,8 +152,10 @@ class ControlLaw:
             } if isinstance(found, FunctionType) else {}  # fmt: skip
         except (OSError, TypeError):
             text, around = repr(type(found)), {}
-        digest = hashlib.sha256(f"{text}{sorted(around.items())}".encode()).hexdigest()
-        return f"{self.inputs}, {self.joints}, {self.bodies}, {self.memory}, {self.rate}, {digest}"
+        return f"{self._names()}, {hashlib.sha256(f'{text}{sorted(around.items())}'.encode()).hexdigest()}"
+
+    def _names(self) -> str:
+        return f"{self.inputs}, {self.joints}, {self.bodies}, {self.memory}, {self.rate}"
 
     def __repr__(self) -> str:
         parts = [f"{name} {', '.join(getattr(self, name))}" for name in ("inputs", "joints", "bodies")

@@ -189,6 +189,24 @@ def test_a_scene_with_friction_laws_goes_on(tmp_path, killed_after):
     assert_same(run(path, resume=True), expected)
 
 
+def test_a_scene_goes_on_with_its_own_functions_alone(tmp_path, killed_after):
+    """Forces and motions that are functions decide a motion with all that they use."""
+
+    def run(path=None, push=1.0, speed=0.1, **options):
+        scene = ss.Scene(dim=2)
+        scene.add_driven(ss.Circle(0.5), position=(0.0, 0.0), motion=lambda t: ((speed * t, 0.0), 0.0))
+        ball = scene.add_body(ss.Circle(0.1), mass=1.0, position=(0.01, 0.62))
+        scene.add_force(ball, force=lambda t, position, velocity: (push * t, 0.0))
+        return scene.simulate(dt=5e-3, t_end=0.2, out=path, **options)
+
+    path, expected = tmp_path / "run.nc", run()
+    killed_after(2, lambda: run(path))
+    for changed in ({"push": 30.0}, {"speed": 3.0}):
+        with pytest.raises(ValueError, match="its functions was another one"):
+            run(path, resume=True, **changed)
+    assert_same(run(path, resume=True), expected)
+
+
 def test_two_processes_do_not_write_one_file(tmp_path):
     header = ball(t_end=0.01)
     writer = StreamWriter(tmp_path / "run.nc", header)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import math
 import pickle
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip.run import driver
 from stickslip.trajectory import Trajectory
 
 
@@ -158,6 +160,93 @@ def test_a_run_that_goes_on_from_its_file_has_the_law_where_it_was(tmp_path):
     other = ss.ControlLaw(slippery, inputs=["torque"], memory=[0.0], rate=50)
     with pytest.raises(ValueError, match="control"):
         scenario.simulate(dt=2e-3, t_end=1.5, control=other, out=file, resume=True)
+
+
+class Pull:
+    """A law as an object."""
+
+    def __init__(self, strength: float) -> None:
+        self.strength = strength
+
+    def __call__(self, now) -> None:
+        now.inputs[0] = self.strength
+
+
+def pull_by(now, strength):
+    now.inputs[0] = strength
+
+
+def pull_of(values):
+    return lambda now: pull_by(now, values[0])
+
+
+def pull_with(strength):
+    def law(now, *, strength=strength):
+        now.inputs[0] = strength
+
+    return law
+
+
+@pytest.mark.parametrize(
+    "make",
+    [Pull, lambda x: Pull(x).__call__, lambda x: functools.partial(pull_by, strength=x), pull_with,
+     lambda x: pull_of(np.array([x])), lambda x: pull_of({0: x})],
+    ids=["object", "method", "partial", "default", "array", "dictionary"],
+)  # fmt: skip
+def test_another_law_of_equal_text_does_not_go_on_with_a_run(make, tmp_path):
+    ball, path = ss.library.bouncing_ball(), tmp_path / "run.nc"
+
+    def run(strength, **options):
+        law = ss.ControlLaw(make(strength), inputs=["g"], compiled=False)
+        return ball.simulate(dt=1e-2, t_end=0.1, engine="reference", control=law, out=path, **options)
+
+    run(9.0)
+    assert run(9.0, resume=True).complete
+    with pytest.raises(ValueError, match="its control was another one"):
+        run(9.0 + 1e-12, resume=True)
+
+
+def test_a_law_that_keeps_something_elsewhere_does_not_go_on(tmp_path):
+    ball, path, seen = ss.library.bouncing_ball(), tmp_path / "run.nc", []
+
+    def law(now):
+        seen.append(now.t)
+        now.inputs[0] = 9.0 + 0.01 * len(seen)
+
+    def run(t_end, **options):
+        known = ss.ControlLaw(law, inputs=["g"], compiled=False)
+        return ball.simulate(dt=1e-2, t_end=t_end, engine="reference", control=known, out=path, **options)
+
+    run(0.1)
+    seen.clear()
+    with pytest.raises(ValueError, match="its control was another one"):
+        run(0.2, resume=True)
+
+
+def steady(now):
+    now.inputs[0] = 9.81
+
+
+@pytest.mark.parametrize("most", [1, 10**6])
+def test_a_ball_that_has_come_to_rest_under_a_law_is_within_its_bounds(most, monkeypatch):
+    """It hit the ground hard, and was deep in it; then it rests with a gap that is next to nothing."""
+    monkeypatch.setattr(driver, "_MOST_STEPS", most)
+    ball, law = ss.library.bouncing_ball(), ss.ControlLaw(steady, inputs=["g"])
+    options = {"dt": 1e-4, "t_end": 0.6, "params": {"restitution": 0.02}, "every": 100}
+    run = ss.simulate(ball.system, [0.013], [-50.0], control=law, **options)
+    assert run.certificate.max_penetration > 1e3 * abs(run.q[-1, 0]) > 0.0
+    assert run.complete, run.status
+    assert np.array_equal(run.q, ss.simulate(ball.system, [0.013], [-50.0], **options).q)
+
+
+def test_a_run_at_rest_under_a_law_goes_on(tmp_path, monkeypatch):
+    """A penetration of long ago is not judged by the bounds of the piece that begins where the run goes on."""
+    monkeypatch.setattr(driver, "_MOST_STEPS", 100)
+    ball, law = ss.library.bouncing_ball(), ss.ControlLaw(steady, inputs=["g"])
+    options = {"dt": 1e-4, "params": {"restitution": 0.02}, "every": 100, "control": law, "out": tmp_path / "run.nc"}
+    for t_end in (0.2, 0.6):
+        run = ss.simulate(ball.system, [0.013], [-50.0], t_end=t_end, resume=t_end > 0.2, **options)
+        assert run.complete, run.status
 
 
 def not_finite(now):

@@ -22,6 +22,7 @@ from stickslip.mechanisms import engines
 from stickslip.mechanisms.steppers import adaptive
 from stickslip.request import Checks, Records
 from stickslip.run import driver, records, simulate
+from stickslip.scenes.touching import ContactLog
 from tests.run.signalled import CASES, differences, shaken_puck
 
 SCRIPT = Path(__file__).with_name("signalled.py")
@@ -222,6 +223,31 @@ def test_without_a_file_the_last_record_belongs_to_its_time(ball, restored):
             assert differences(part, ball(out=None, t_end=part.steps * 2e-2)) == []
             seen.add(part.steps % 3 > 0)
     assert True in seen
+
+
+def test_contact_points_of_a_piece_that_was_dropped_are_dropped(restored, monkeypatch):
+    """Ctrl-C in the middle of a march: the tables of contacts and reactions end with the records."""
+    scene = ss.Scene(dim=2)
+    scene.add_static(ss.HalfPlane(normal=(0.0, 1.0)))
+    body = scene.add_body(ss.Circle(0.1), mass=1.0, position=(0.0, 0.1))
+    scene.add_revolute(None, body, at=(0.0, 0.1))
+    take, taken = ContactLog.take, []
+
+    def hit(self, engine, state):
+        take(self, engine, state)
+        taken.append(state.t)
+        if len(taken) == 30:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(ContactLog, "take", hit)
+    monkeypatch.setattr(driver, "_MOST_STEPS", 12)
+    part = scene.simulate(dt=1e-3, t_end=0.1, contacts=True)
+    assert part.status.startswith("interrupted") and 0.0 < part.t[-1] < taken[-1]
+    whole = scene.simulate(dt=1e-3, t_end=float(part.t[-1]), contacts=True)
+    for table in ("contacts", "reactions"):
+        found, expected = getattr(part, table)(), getattr(whole, table)()
+        for name in expected.columns:
+            assert np.array_equal(found[name], expected[name]), (table, name)
 
 
 @pytest.mark.parametrize("stepper", ["event-driven", "adaptive"])

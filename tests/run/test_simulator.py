@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip.mechanisms.engines import Compiled
+from stickslip.run import driver, records
 from stickslip.run import simulator as module
 
 
@@ -468,6 +470,34 @@ def test_ctrl_c_between_kernel_and_record_loses_nothing(kind, monkeypatch):
     twin = ss.Simulator(moving, dt=sim.dt)
     monkeypatch.setattr(module._Single, "_take", take)
     twin.step(51)
+    equal_runs(sim.trajectory(), twin.trajectory())
+
+
+@pytest.mark.parametrize("kind", ["mechanism", "scene"])
+def test_single_steps_after_ctrl_c_in_many_steps(kind, monkeypatch):
+    """Pieces of a long march were done and taken; the next single step comes behind them."""
+    moving = ss.library.woodpecker() if kind == "mechanism" else falling_box()
+    monkeypatch.setattr(driver, "_MOST_STEPS", 12)
+    monkeypatch.setattr(Compiled, "first_piece", 12)
+    options = {"dt": 1e-3 if kind == "scene" else 1e-4, "every": 3}
+    sim, take, calls = ss.Simulator(moving, **options), records.Store.take, []
+
+    def interrupted(self, block):
+        take(self, block)
+        calls.append(self.run.state.step)
+        if len(calls) == 6:
+            raise KeyboardInterrupt
+
+    sim.step(20)
+    with monkeypatch.context() as patch:
+        patch.setattr(records.Store, "take", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            sim.step(150)
+    assert 20 < sim.steps < calls[-1]
+    for _ in range(50):
+        sim.step()
+    twin = ss.Simulator(moving, **options)
+    twin.step(sim.steps)
     equal_runs(sim.trajectory(), twin.trajectory())
 
 

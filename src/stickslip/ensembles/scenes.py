@@ -122,7 +122,7 @@ class SceneRequest:
         digest = hashlib.sha256()
         run = prepare_run(self.system, self.dt, self.t_end, **{**self.options, "overlap": "keep"})
         head: list[Any] = [__version__, sources_hash(), kind, run.identity(), repr(sorted(self.options.items()))]
-        head += [self.points, repr(self.plan.axes), self.describe(), _functions(self.system)]
+        head += [self.points, repr(self.plan.axes), self.describe()]
         digest.update(json.dumps(head, sort_keys=True).encode())
         for name, (axis, values) in self.plan.values.items():
             digest.update(f"{name}\0{axis}\0".encode() + np.ascontiguousarray(values).tobytes())
@@ -199,17 +199,3 @@ def _leaves_places(name: str, scene: Scene) -> bool:
     surfaces = ("friction", "restitution", "restitution_tangential", "friction_impact", "patch", "rolling")
     return name in (*scene.velocity_names, *scene.parameter_names) or word in (*surfaces, "mass", "density")
 
-
-def _functions(scene: Scene) -> list[str]:
-    """The code of the functions of a scene: forces, torques and motions."""
-    called = [part for force in scene.forces for part in (force.force, force.torque) if callable(part)]
-    called += [body.motion for body in scene.bodies if body.motion is not None]
-    found = []
-    for function in called:
-        code = getattr(function, "__code__", None)
-        cells = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
-        numbers = [cell for cell in cells if isinstance(cell, int | float | str)]
-        text = repr(type(function)) if code is None else repr((code.co_code, code.co_names, numbers))
-        consts = [] if code is None else [repr(each) for each in code.co_consts if not hasattr(each, "co_code")]
-        found.append(hashlib.sha256((text + repr(consts)).encode()).hexdigest())
-    return found

@@ -74,8 +74,8 @@ class _Walk:
             self.digest.update(repr(value).encode())
         elif isinstance(value, (tuple, list)):
             self.digest.update(str(len(value)).encode())
-            for item in value:
-                self._add(item, depth)
+            for item in value if depth <= DEEPEST else ():  # a list may hold itself
+                self._add(item, depth + 1)
         elif isinstance(value, frozenset):
             self._add(tuple(sorted(value, key=repr)), depth)
         elif isinstance(value, (types.BuiltinFunctionType, np.ufunc, type)):
@@ -93,6 +93,8 @@ class _Walk:
             for cell in value.__closure__ or ():
                 self._add(cell.cell_contents, depth)
             self._add(value.__defaults__, depth)
+            if value.__kwdefaults__:
+                self._add(tuple(sorted(value.__kwdefaults__.items())), depth)
 
     def _add_object(self, value: Any, depth: int) -> None:
         """An object with a life of its own: what it is made of now."""

@@ -158,15 +158,19 @@ class Bounds:
         v = u + dt * np.linalg.solve(self.system.mass(middle, t_M, self.p), h)
         return middle + 0.5 * dt * v, v
 
-    def too_deep(self, depth: float, t: float, q: Array) -> str | None:
-        """Words for a penetration [m] that exceeds its bound at time t, with the motion at q; None if within."""
+    def too_deep(self, depth: float, t: float, q: Array, speed: Array | None = None) -> str | None:
+        """Words for a penetration [m] that exceeds its bound at time t, with the motion at q; None if within.
+
+        speed : of the coordinates since t0 (f,), where what pushes them is not among the forces of the start
+        """
         system, elapsed = self.system, t - self.t0
         unilateral = np.array(system.contact_kinds, dtype=int) == CONTACT
         known = float(np.max(np.abs(system.gap(self.q, self.t0, self.p)[unilateral]), initial=0.0))
         if not depth > FACTOR * known:
             return None
         _, acceleration, walls = self.forcing
-        way = np.abs(self.u) * elapsed + 0.5 * acceleration * elapsed * elapsed
+        fast = np.abs(self.u) if speed is None else np.fmax(np.abs(self.u), speed)
+        way = fast * elapsed + 0.5 * acceleration * elapsed * elapsed
         for place in (self.q, q):
             W_N = np.abs(system.geometry(place, t, self.p)[0])
             known = max(known, float(np.max((W_N @ way + walls * elapsed)[unilateral], initial=0.0)))

@@ -68,7 +68,8 @@ class MechanismEngine(Engine):
         kinetic, potential = seen.energy.T
         judged = seen.t, seen.q, seen.u, kinetic, potential, work, self._step_length(state), self._tolerances()
         excess = self.bounds.excess(*judged)
-        excess = excess or self.bounds.too_deep(depth, state.t, state.q)
+        speed = np.abs(seen.u).max(axis=0) if self.controller is not None else None  # a law pushes as it likes
+        excess = excess or self.bounds.too_deep(depth, state.t, state.q, speed)
         return excess and beyond_bounds(state.t, excess, self._finer())
 
     def _tolerances(self) -> tuple[float, float] | None:

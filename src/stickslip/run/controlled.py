@@ -66,4 +66,4 @@ def march_with_law(
 
 def _goes_on(sim: Simulator, law: ControlLaw) -> bool:
     """Whether the memory is that of this law: it was at work here, or in the simulator that this one is a copy of."""
-    return sim._law is law or (isinstance(sim._law, str) and sim._law == law.identity())
+    return sim._law is law or (isinstance(sim._law, str) and sim._law == law.known_by())

@@ -163,7 +163,7 @@ def march_in_pieces(run: Run, store: Store, advance: Callable[[int], None], cloc
         if code not in (codes.DONE, codes.EVENTS_FULL):
             state.book[codes.FAILED_STEPS] += not engine.counts_failures
             return engine.reason(state, code)
-        excess = engine.excess(state, store.latest(), store.deepest_so_far())
+        excess = store.excess()
         if excess is not None:
             state.book[codes.FAILED_STEPS] += 1
             return excess

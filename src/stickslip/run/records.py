@@ -48,6 +48,7 @@ class Store:
     stride: int = 1
     seen: int = 0
     deepest: float = 0.0
+    judged: float = 0.0  # the deepest penetration that was found within its bounds [m]
     most_kinetic: float = 0.0  # [J], of all records
     potential: tuple[float, float] = (math.inf, -math.inf)  # [J], smallest and largest of all records
     events_dropped: bool = False
@@ -123,7 +124,7 @@ class Store:
             "about": np.frombuffer(json.dumps(about).encode(), np.uint8),
             "last_state": self.last_state,
             "unfinished": self.unfinished,
-            "deepest": np.array(self.deepest),
+            "deepest": np.array([self.deepest, self.judged]),
         }
         status = f"running: safe up to t = {state.t:.9g} s"
         self.writer.checkpoint(kept, self._certificate(), status, state.step, wall)
@@ -144,7 +145,8 @@ class Store:
             state = {name.removeprefix("run "): value for name, value in kept.items() if name.startswith("run ")}
             run.engine.take(run.state, state)
             self.last_state, self.unfinished = kept["last_state"].copy(), kept["unfinished"].copy()
-            self.deepest, self.wall_before = float(kept["deepest"]), float(about["wall"])
+            self.deepest, self.judged = kept["deepest"].tolist()
+            self.wall_before = float(about["wall"])
             if run.state.step > run.steps:
                 raise ValueError(
                     f"the run in {visible(self.out)} is at t = {run.state.t:.9g} s already; give a later t_end."
@@ -189,7 +191,7 @@ class Store:
     # -- records -------------------------------------------------------------------------------------------------------
 
     _CHANGING: ClassVar[tuple[str, ...]] = (
-        "parts", "events", "last_state", "stride", "seen", "deepest", "most_kinetic", "potential", "events_dropped",
+        "parts", "events", "last_state", "stride", "seen", "deepest", "judged", "most_kinetic", "potential", "events_dropped",
         "unfinished", "dropped", "last",
     )  # fmt: skip
 
@@ -224,6 +226,7 @@ class Store:
         self.parts, self.events, self.seen, self.stride, self.deepest = [], [], 0, 1, 0.0
         self.unfinished, self.dropped = self._no_events(), np.zeros((n, 2))
         self._append(np.array([state.t]), state.q[None], state.u[None], np.zeros((1, n, 2)), self.last_state[None])
+        self.judged = self.deepest_so_far()
 
     def compact(self) -> None:
         """Join the last parts while each is as long as the one before: few remain, and records move seldom."""
@@ -261,9 +264,19 @@ class Store:
         state = self.run.state
         if self.taken and state.step % self.every == 0:
             return self.taken
-        now, q, u = np.array([state.t]), state.q[None], state.u[None]
-        present = Seen(now, q, u, self.run.engine.measure(state, now, q, u).energy)
+        present = Seen(np.array([state.t]), state.q[None], state.u[None], self.run.engine.present_energy(state))
         return Seen(*(np.concatenate(pair) for pair in zip(self.taken or present, present, strict=True)))
+
+    def excess(self) -> str | None:
+        """Why the motion has left all bounds; None where it has not.
+
+        A penetration is judged once, when it is new: a law or a parameter that changes sets bounds of its own later.
+        """
+        deepest = self.deepest_so_far()
+        found = self.run.engine.excess(self.run.state, self.latest(), deepest if deepest > self.judged else 0.0)
+        if found is None:
+            self.judged = deepest
+        return found
 
     def deepest_so_far(self) -> float:
         """Deepest penetration at the midpoints and in the records [m]."""

@@ -14,6 +14,7 @@ from stickslip.checks import real_number, whole_number
 from stickslip.debug import bar_wanted
 from stickslip.events.event_driven import EventDriven
 from stickslip.jit.cpu import COMPILER
+from stickslip.jit.fingerprint import function_fingerprint
 from stickslip.jit.sources import sources_hash
 from stickslip.laws import ImpactLaw, Newton, Poisson, Stronge, Walton, law_from
 from stickslip.laws.friction import FrictionCurve, FrictionLaw
@@ -124,7 +125,7 @@ def prepare_run(
     state, bodies, made_of = SceneState(engine, start), _fingerprint(engine), _made_of(engine)
 
     def identity() -> dict[str, Any]:
-        made = {"made_of": made_of, "friction": _frictions(scene)}
+        made = {"made_of": made_of, "friction": _frictions(scene), "functions": _functions(scene)}
         return {"scene": scene.name, "bodies": bodies, **made} | _identity(
             engine, method.name, q, u, {"t0": start, "dt": state.dt, "every": int(kept.every)}
         )
@@ -191,10 +192,16 @@ def _frictions(scene: Scene) -> str:
     for material in (*(body.material for body in scene.bodies), *scene.pair_laws.values()):
         law: Any = material.friction
         if isinstance(law, FrictionCurve) and law.by_function:
-            code = getattr(law.curve, "py_func", law.curve).__code__
-            law = (code.co_name, code.co_code, code.co_names, [x for x in code.co_consts if not hasattr(x, "co_code")])
+            law = function_fingerprint(law.curve)
         digest.update(repr((law, material.restitution)).encode())
     return digest.hexdigest()
+
+
+def _functions(scene: Scene) -> list[str]:
+    """Digests of forces, torques and motions that are functions, in their order."""
+    called = [part for force in scene.forces for part in (force.force, force.torque) if callable(part)]
+    called += [body.motion for body in scene.bodies if body.motion is not None]
+    return [function_fingerprint(function) for function in called]
 
 
 def _edges(scene: Scene, cone: Any) -> int:
@@ -220,8 +227,8 @@ def _law(scene: Scene, value: Any, rule: str, cone: Any) -> tuple[ImpactLaw, int
     number = known.index(law)
     if number == 0:
         return law, 0
-    if scene.joints:
-        raise ValueError(f"law of a scene with joints must be 'newton', got {law.name!r}: it strikes free bodies.")
+    if scene.joints and number == WALTON:
+        raise ValueError("law 'walton' of a scene is for free balls, got joints: what joints hold is no ball.")
     if rule != "predictive" or cone != "circular":
         raise ValueError(
             f"law {law.name!r} of a scene needs rule='predictive', cone='circular' and a stepper of Moreau."
@@ -241,8 +248,6 @@ def _require_resistance(scene: Scene, rule: str, cone: Any) -> None:
     materials = [*(body.material for body in scene.bodies), *scene.pair_laws.values()]
     if not any(material.resists for material in materials):
         return
-    if scene.joints:
-        raise ValueError("rolling and patch of a body must be 0 in a scene with joints: islands with joints lack them.")
     if rule != "predictive" or cone != "circular":
         raise ValueError("rolling and patch of a body need rule='predictive', cone='circular', a stepper of Moreau.")
     if any(isinstance(material.friction, FrictionLaw | tuple) for material in materials):

@@ -74,7 +74,7 @@ class Snapshot:
 
         Of the control law goes along by what it is known again, since functions need not be there elsewhere.
         """
-        law = self.law.identity() if isinstance(self.law, ControlLaw) else self.law
+        law = self.law.known_by() if isinstance(self.law, ControlLaw) else self.law
         return {**self.__dict__, "recording": None, "law": law}
 
 
@@ -121,7 +121,7 @@ class Simulator:
             "checks": checks or Checks(on_energy_gain="ignore"),
         }
         self._t0 = real_number(t0, "t0")
-        self._law: ControlLaw | str | None = None  # whose memory this is; a str: `ControlLaw.identity` of it
+        self._law: ControlLaw | str | None = None  # whose memory this is; a str: `ControlLaw.known_by` of it
         self._memory = np.zeros(0)
         own = self._scenario.parameters
         if params and not own:
@@ -257,10 +257,14 @@ class Simulator:
         self._single.flush()
         run.steps = run.state.step + n
         with uninterrupted(), running(Clock()) as clock:
-            reason = march_in_pieces(run, self._store, advance, clock)
+            try:
+                reason = march_in_pieces(run, self._store, advance, clock)
+                if reason is not None:
+                    raise StepError(reason)
+            except BaseException:  # single steps go on from the end of the last piece, with nothing pending
+                self._single = _Single(run, self._store)
+                raise
             self._single.begin()
-        if reason is not None:
-            raise StepError(reason)
 
     def run(
         self,
@@ -595,11 +599,11 @@ class _Single:
         number, events = self.mark
         if number == self.begun:
             return
-        run, every = self.run, self.store.every
+        every = self.store.every
         with uninterrupted():
             self.pending.records, self.pending.n_events = number // every - self.begun // every, events
             self.store.take(self.pending)
             self.begin()
-        reason = run.engine.excess(run.state, self.store.latest(), self.store.deepest_so_far())
+        reason = self.store.excess()
         if reason is not None:
             raise StepError(reason)

@@ -22,10 +22,16 @@ class ContactLog:
         self.reactions: dict[float, dict[str, np.ndarray]] = {}
 
     def take(self, engine: SceneEngine, state: SceneState) -> None:
-        """Keep those of the step that has just ended; a step that is done again after Ctrl-C replaces its rows."""
+        """Keep those of the step that has just ended."""
         self.contacts[state.t] = contact_columns(engine, True)
         if engine.scene.joints or engine.joints is not None:
             self.reactions[state.t] = reaction_columns(engine)
+
+    def return_to(self, t: float) -> None:
+        """Forget the steps after t [s]: a piece of the run was dropped."""
+        for kept in (self.contacts, self.reactions):
+            while kept and next(reversed(kept)) > t:
+                kept.popitem()
 
     def tables(self) -> tuple[ContactTable, ReactionTable | None]:
         """The tables of the run so far."""
