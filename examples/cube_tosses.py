@@ -413,7 +413,7 @@ def main(arguments: list[str] | None = None) -> dict[str, Judged]:
         chosen = {share: int(order[int(share * (len(order) - 1))]) for share in (0.5, 0.9)}
         values = {k: _blind(best, number, len(tosses)) for k, number in chosen.items()}
         if options.plot is not None:
-            shown = [(f"share {100 * k:.0f} %", tosses[number], values[k]) for k, number in chosen.items()]
+            shown = [(f"{100 * k:.0f} %", tosses[number], values[k]) for k, number in chosen.items()]
             draw(shown, found).savefig(options.plot, dpi=200)
         if options.page is not None:
             print(f"wrote {page(tosses[chosen[0.5]], values[0.5], options.page)}")
