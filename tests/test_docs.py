@@ -232,3 +232,8 @@ def test_commands_and_options_in_the_documentation_exist(page: str, line: str) -
     for word in words:
         if word.startswith("--"):
             assert word.split("=")[0] in known, f"{page}: {line!r} has an option that does not exist"
+
+
+def test_live_pages_within_the_documentation_are_those_of_mechanisms():
+    named = [name for path in PAGES for name in re.findall(r"<!-- live: (.*?) -->", path.read_text("utf-8"))]
+    assert len(named) > 10 and set(named) <= set(stickslip.library.names())

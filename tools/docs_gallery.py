@@ -1,11 +1,16 @@
-"""Hook of MkDocs: a gallery of the library, made from the library.
+"""Hook of MkDocs: a gallery of the library, made from the library, and its live pages within other pages.
 
 Every entry is simulated, drawn and exported as a page that opens in any browser.  Pictures and pages are kept in
 build/gallery until a source of the package changes; to make all of them takes some minutes.
+
+A line `<!-- live: NAME -->` of a page becomes a frame with the live page of a mechanism.  It replaces a picture just
+above it, which those see who read the text elsewhere.
 """
 
+import ast
 import hashlib
 import html
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +20,8 @@ from mkdocs.structure.files import File, Files
 
 from stickslip import library
 from stickslip.figures import mechanism, style
+from stickslip.io.models.circuit import is_circuit_file
+from stickslip.io.models.file import read_model
 from stickslip.page.document import standalone
 
 ROOT = Path(__file__).parent.parent
@@ -27,6 +34,27 @@ KINDS = {
     "Scenes": library.scene_names,
     "Circuits": library.circuit_names,
 }
+
+
+FILES = "Model files of the examples"
+LIVE = re.compile(r"(?:^!\[[^\n]*\)\n\n)?^<!-- live: (\w+) -->$", re.MULTILINE)
+
+
+def framed(name: str) -> str:
+    """The live page of a mechanism in a frame, and a line that says what it is."""
+    if name not in library.names():
+        raise ValueError(f"a live page is that of a mechanism of the library, got {name!r}.")
+    title = html.escape(library.get(name).title)
+    return (
+        f'<figure class="live"><iframe src="gallery/{name}.html" title="{title}" loading="lazy"></iframe><figcaption>'
+        f'{title}. A live page: move a slider, and your browser simulates. <a href="gallery/{name}.html">Alone</a>'
+        "</figcaption></figure>"
+    )
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Live pages within a page."""
+    return LIVE.sub(lambda found: framed(found[1]), markdown)
 
 
 def digest() -> str:
@@ -56,13 +84,12 @@ def picture(scenario: Any, run: Any, path: Path) -> None:
         figure.savefig(path, dpi=140)
 
 
-def made(name: str, folder: Path) -> tuple[Path, Path | None]:
-    """Picture and page of an entry; a circuit has no page."""
+def made(name: str, folder: Path, scenario: Any) -> tuple[Path, Path | None]:
+    """Picture and page of a scenario; a circuit has no page."""
     shown, page = folder / f"{name}.png", folder / f"{name}.html"
     circuit = name in library.circuit_names()
     if not shown.exists():
         print(f"gallery: {name}", flush=True)
-        scenario = library.get(name)
         run = scenario.simulate(t_end=min(scenario.t_end, SHORTER.get(name, 1e9)))
         if not circuit:
             page.write_bytes(standalone(run, scenario))
@@ -71,16 +98,35 @@ def made(name: str, folder: Path) -> tuple[Path, Path | None]:
 
 
 def cards(folder: Path) -> Iterator[tuple[str, str, Path, Path | None]]:
-    """Kind, HTML, picture and page of every entry."""
+    """Kind, HTML, picture and page of every entry of the library and of every model file among the examples."""
     for kind, names in KINDS.items():
         for name in names():
-            shown, page = made(name, folder)
             scenario = library.get(name)
-            title, source = html.escape(scenario.title), html.escape(scenario.source)
-            image = f'<img src="gallery/{name}.png" alt="{title}">'
-            linked = image if page is None else f'<a href="gallery/{name}.html" title="open the live page">{image}</a>'
-            words = f"<b>{title}</b><span>{source}</span><code>stickslip run {name}</code>"
-            yield kind, f'<div class="gallery-card">{linked}{words}</div>', shown, page
+            yield kind, *card(name, folder, scenario, scenario.source, name)
+    for path in sorted((ROOT / "examples").glob("*.toml")):
+        if not is_circuit_file(str(path)):
+            scenario = read_model(path).scenario
+            yield FILES, *card(path.stem, folder, scenario, "a model file", f"examples/{path.name}")
+
+
+def card(name: str, folder: Path, scenario: Any, source: str, argument: str) -> tuple[str, Path, Path | None]:
+    """HTML of a scenario, which `stickslip run` calls by `argument`; its picture and its page."""
+    shown, page = made(name, folder, scenario)
+    title = html.escape(scenario.title)
+    image = f'<img src="gallery/{name}.png" alt="{title}">'
+    linked = image if page is None else f'<a href="gallery/{name}.html" title="open the live page">{image}</a>'
+    words = f"<b>{title}</b><span>{html.escape(source)}</span><code>stickslip run {argument}</code>"
+    return f'<div class="gallery-card">{linked}{words}</div>', shown, page
+
+
+def scripts() -> str:
+    """A table of the examples in Python: what they do, in their own first sentence."""
+    rows = ["| example | |", "|---|---|"]
+    for path in sorted((ROOT / "examples").glob("*.py")):
+        told = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        first = " ".join(told.split("\n\n")[0].split()).replace("|", "\\|")
+        rows.append(f"| `python examples/{path.name}` | {first} |")
+    return "\n".join(rows)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -89,9 +135,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     folder.mkdir(parents=True, exist_ok=True)
     text = [
         "# Gallery",
-        "Every entry of the library, drawn at the end of its run. A picture opens the live page, which works without "
-        "Python and without a server: of most mechanisms the sliders simulate anew in the browser, of scenes the pages "
-        "show the recorded run ([exports](page.md#exports)).",
+        "Every entry of the library and every model file of the examples, drawn at the end of its run. A picture opens "
+        "the live page, which works without Python and without a server: of mechanisms the sliders simulate in the "
+        "browser, of scenes the pages show the recorded run ([exports](page.md#exports)).",
     ]
     shelves: dict[str, list[str]] = {}
     for kind, card, shown, page in cards(folder):
@@ -101,5 +147,6 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
                 files.append(File.generated(config, f"gallery/{path.name}", abs_src_path=str(path)))
     for kind, entries in shelves.items():
         text += [f"## {kind}", f'<div class="gallery">{"".join(entries)}</div>']
+    text += ["## Examples in Python", scripts()]
     files.append(File.generated(config, "gallery.md", content="\n\n".join(text) + "\n"))
     return files

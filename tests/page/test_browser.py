@@ -442,6 +442,25 @@ def test_an_exported_mechanism_with_constraints_simulates_and_shows_its_reaction
     assert "distance of the centre of mass" in words  # those of the library
 
 
+def test_within_a_page_of_the_documentation_sliders_stand_beside_the_motion(tab, tmp_path):
+    ball = library.bouncing_ball()
+    export(ball.simulate(dt=0.01, t_end=1.2), tmp_path / "ball.html", ball)
+    around = tmp_path / "around.html"
+    around.write_text('<iframe src="ball.html" style="width: 900px; height: 640px"></iframe>')
+    tab.page.goto(around.as_uri())
+    (inner,) = tab.page.frames[1:]
+    end = time.monotonic() + 30.0
+    while not inner.evaluate("!!(window.stickslip && stickslip.kernels)"):
+        assert time.monotonic() < end
+        tab.page.wait_for_timeout(20)
+    place = (
+        "(which) => { const {left, top} = document.querySelector(which).getBoundingClientRect(); return [left, top]; }"
+    )
+    motion, sliders, curves = (inner.evaluate(place, f".{name}-card") for name in ("stage", "controls", "plots"))
+    assert sliders[0] > motion[0] + 300 and abs(sliders[1] - motion[1]) < 5 and curves[1] > sliders[1] + 200
+    assert tab.errors == []
+
+
 def test_an_export_that_plays_back_says_so_above_its_parameters(tab, tmp_path):
     stack = library.cube_stack(cubes=2)
     tab.open(export(stack.simulate(t_end=0.02), tmp_path / "cubes.html", stack).as_uri())
@@ -463,6 +482,23 @@ def test_coefficients_of_a_model_file_are_contact_laws_and_say_what_they_are(bro
         assert laws.locator(".ends").inner_text().split() == ["0", "1"]
         assert tab.page.get_attribute('[data-key="k"] label', "title").startswith("of the spring")
         assert not tab.errors
+
+
+def test_a_parameter_is_found_among_many(tab, server):
+    tab.open(server.url + "#system=woodpecker&dt=0.001&t_end=0.1")
+    tab.page.fill("#find", "beak")
+    shown = (
+        "[...document.querySelectorAll('#controls .control')].filter((x) => x.offsetParent).map((x) => x.dataset.key)"
+    )
+    assert tab.page.evaluate(shown) == ["restitution_normal", "restitution_sleeve", "h_S", "l_S"]  # by their meanings
+    tab.page.fill("#find", "")
+    assert len(tab.page.evaluate(shown)) > 12
+
+
+def test_curves_that_move_little_have_a_panel_of_their_own(tab, server):
+    tab.open(server.url + "#system=slider_crank&dt=0.0001&t_end=0.3")
+    panels = tab.page.evaluate("stickslip.plots.history.panels.map((p) => p.curves.map((c) => c.name))")
+    assert panels[0] == ["theta_1"] and panels[1] == ["theta_2", "theta_3"]
 
 
 def test_of_many_contacts_those_that_touch_have_bands(tab, tmp_path):

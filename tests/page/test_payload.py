@@ -342,3 +342,11 @@ def test_a_mass_that_only_enters_a_friction_force_is_no_coefficient():
 def test_words_about_keywords_come_from_the_docstring():
     assert library.meanings("woodpecker")["h_M"] == "half the height of the sleeve [m]"
     assert library.meanings("woodpecker")["l_S"].startswith("h_S, l_S: distance")
+
+
+def test_an_exported_page_does_not_say_where_a_file_lies(tmp_path):
+    path = tmp_path / "block.toml"
+    path.write_text(COEFFICIENTS)
+    scenario = ModelEntry(path).scenario
+    data = payload(scenario.simulate(dt=1e-2, t_end=0.1, engine="reference"), scenario)
+    assert data["source"] == "block.toml" and str(tmp_path) not in str(data)

@@ -162,6 +162,15 @@ def test_a_model_file_and_other_starts_and_times(tmp_path):
     require_same(found["motion"], payload(run, again)["motion"])
 
 
+@needs_node
+@pytest.mark.slow
+def test_lengths_have_sliders_where_a_drawing_compares_other_parameters():
+    """The drawing of the crank magnifies its play by a number that it writes: play and width of the slider stay."""
+    crank = library.slider_crank()
+    data = compare(crank, replace(crank, params={"l_2": 0.35}), {"set": {"l_2": 0.35}}, t_end=0.02)
+    assert data["kernels"]["fixed"] == ["b", "clearance"]
+
+
 STARTS = {
     "chaplygin_sleigh": ({"offset": 0.3}, {"v_y": 0.5}),
     "ball_on_turntable": ({"turn": 1.5, "radius": 0.06}, {"v_x": 0.2}),

@@ -94,8 +94,6 @@ class ModelEntry:
     def scenario(self) -> Any:
         """The scenario of the file; where it has no drawing, with that of the library entry of its name."""
         scenario = self.model.scenario
-        if scenario.source == str(self.path):  # where it lies is nobody's business on an exported page
-            scenario = replace(scenario, source=self.path.name)
         if scenario.drawing is not None:
             return scenario
         same = twin(scenario.system.name, scenario.system, scenario.parameters)

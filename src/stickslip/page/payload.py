@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ def payload(
         "version": trajectory.version,
         "system": trajectory.system_name,
         "title": trajectory.system_name if scenario is None else scenario.title,
-        "source": "" if scenario is None else scenario.source,
+        "source": "" if scenario is None else _source(scenario.source),
         "method": _method(trajectory),
         "complete": trajectory.complete,
         "status": trajectory.status,
@@ -63,6 +64,11 @@ def payload(
         "impacts": _impacts(trajectory),
         "motion": _motion(trajectory, scenario, frames),
     }
+
+
+def _source(text: str) -> str:
+    """Where a system comes from; of a file its name, since where it lies is nobody's business on an exported page."""
+    return Path(text).name if text.endswith(".toml") else text
 
 
 def _named(names: Sequence[str], units: Mapping[str, str]) -> list[list[str]]:

@@ -12,7 +12,6 @@ import sys
 import tempfile
 import threading
 import time
-from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from stickslip.io.models.file import write_model
 from stickslip.io.printable import file_name
 from stickslip.page.document import standalone
 from stickslip.page.entries import scenario_of
-from stickslip.scenario import Scenario, as_scenario, as_shown
+from stickslip.scenario import as_shown
 from stickslip.trajectory import Trajectory
 
 _HEIGHT = 720  # pixels of a page in a notebook
@@ -90,15 +89,14 @@ def view(what: Any, *, dt: float = 1e-3, t_end: float = 2.0, browser: bool = Tru
     """
     if isinstance(what, Trajectory):
         return what.show(browser=browser)
-    if not isinstance(what, Scenario):
-        what = replace(as_scenario(what, dt, None, None), t_end=t_end)
     from stickslip.page.server import Server
     from stickslip.page.service import Service
 
     _remove_old_folders()
     folder = tempfile.TemporaryDirectory(prefix=_PREFIX)
     try:
-        path = write_model(what, Path(folder.name) / f"{file_name(what.system.name)}.toml")
+        name = getattr(getattr(what, "system", what), "name", "")  # of what is none of these nothing is written
+        path = write_model(what, Path(folder.name) / f"{file_name(name)}.toml", dt=dt, t_end=t_end)
         server = Server(Service(None, [path]), port)
     except BaseException:
         folder.cleanup()

@@ -407,3 +407,11 @@ def test_a_scenario_without_a_title_and_a_source_is_written():
     ball = replace(library.bouncing_ball(), title="", source="")
     text = ss.model_text(ball)
     assert "source" not in text and ss.model_from_text(text).scenario.title == "bouncing_ball"
+
+
+def test_a_scene_is_written_without_a_scenario(tmp_path):
+    scene = library.cube_stack(cubes=2).scene
+    scenario = read_model(write_model(scene, tmp_path / "cubes.toml", dt=2e-3, t_end=0.5)).scenario
+    assert (scenario.dt, scenario.t_end) == (2e-3, 0.5) and scenario.scene.coordinate_names == scene.coordinate_names
+    with pytest.raises(ValueError, match="a Scenario, a Scene, or a system"):
+        write_model("cubes", tmp_path / "other.toml")

@@ -210,7 +210,8 @@ def drawing_of(scenario: Scenario) -> dict[str, Any] | None:
         return {**head, "shapes": [_given(entry) for entry in shapes.content["shapes"]]}
     for with_parameters in (True, False):
         try:
-            return {**head, "shapes": _traced(scenario, drawing, with_parameters)}
+            held = set() if with_parameters else set(scenario.parameters)
+            return {**head, "shapes": _traced(scenario, drawing, held)}
         except (Untraceable, ExpressionError, TypeError) as problem:
             reason = problem
     raise Untraceable(f"the drawing of {scenario.system.name!r} is a Python function without expressions ({reason})")
@@ -253,57 +254,72 @@ class _Noted(dict[str, float]):
 def traced_shapes(scenario: Scenario) -> tuple[list[draw.Primitive], set[str]]:
     """The shapes of a drawing with `Traced` numbers, and the parameters that must keep their values for them.
 
-    Where the drawing compares or rounds parameters, those that it asks for are numbers in its expressions.  Raises
-    `Untraceable` where its function has no expressions.
+    Where the drawing compares or rounds parameters, those are numbers in its expressions, and as few as possible.
+    Raises `Untraceable` where its function has no expressions.
     """
     drawing = scenario.drawing
     assert drawing is not None
-    shapes, values = drawing.shapes, _Noted(scenario.parameters)
+    shapes, values = drawing.shapes, scenario.parameters
     if isinstance(shapes, FileDrawing):
         numbers = shapes._values(*scenario.q0.tolist(), 0.37, *values.values())
         traced = [Traced(float(x), e) for x, e in zip(numbers, shapes.expressions, strict=True)]
         return [build(traced) for build in shapes.builders], set()
-    for with_parameters in (True, False):
-        try:
-            _traced(scenario, drawing, with_parameters)
-        except (Untraceable, ExpressionError, TypeError):
-            if not with_parameters:
-                raise
-            continue
-        found = list(drawing.shapes(*_symbolic(scenario, with_parameters, values)))
-        return found, set() if with_parameters else values.asked
-    raise AssertionError
+    held = _held(scenario, drawing)
+    return list(drawing.shapes(*_symbolic(scenario, held, values))), held
 
 
-def _symbolic(scenario: Scenario, with_parameters: bool, values: Mapping[str, float]) -> tuple[Any, Any, Any]:
-    """Coordinates, time and parameters to call a drawing with, as traced numbers."""
+def _held(scenario: Scenario, drawing: draw.Drawing) -> set[str]:
+    """Parameters that have to be numbers in the expressions of a drawing: each of them, while the others are."""
+    if _is_traceable(scenario, drawing, set()):
+        return set()
+    values = _Noted(scenario.parameters)
+    _traced(scenario, drawing, set(values))
+    drawing.shapes(*_symbolic(scenario, set(values), values))
+    held = set(values.asked)
+    for name in sorted(held):
+        if _is_traceable(scenario, drawing, held - {name}):
+            held.discard(name)
+    return held
+
+
+def _is_traceable(scenario: Scenario, drawing: draw.Drawing, held: set[str]) -> bool:
+    try:
+        _traced(scenario, drawing, held)
+    except (Untraceable, ExpressionError, TypeError):
+        return False
+    return True
+
+
+def _symbolic(scenario: Scenario, held: set[str], values: Mapping[str, float]) -> tuple[Any, Any, Any]:
+    """Coordinates, time and parameters to call a drawing with, as traced numbers; those `held` are numbers."""
     system = scenario.system
     q = [Traced(float(x), sp.Symbol(name)) for name, x in zip(system.coordinate_names, scenario.q0, strict=True)]
-    p = {name: Traced(x, sp.Symbol(name)) for name, x in values.items()} if with_parameters else values
-    return q, Traced(0.37, sp.Symbol("t")), p
+    traced = {name: Traced(x, sp.Symbol(name)) for name, x in values.items() if name not in held}
+    return q, Traced(0.37, sp.Symbol("t")), values if len(held) == len(values) else {**values, **traced}
 
 
-def _traced(scenario: Scenario, drawing: draw.Drawing, with_parameters: bool) -> list[dict[str, Any]]:
-    """The shapes as tables; parameters are symbols in them, or the numbers that they have."""
+def _traced(scenario: Scenario, drawing: draw.Drawing, held: set[str]) -> list[dict[str, Any]]:
+    """The shapes as tables; parameters are symbols in them, and those `held` the numbers that they have."""
     system = scenario.system
     symbols = {name: sp.Symbol(name) for name in (*system.coordinate_names, "t", *system.parameter_names)}
-    q, t, p = _symbolic(scenario, with_parameters, scenario.parameters)
+    q, t, p = _symbolic(scenario, held, scenario.parameters)
     tables = [_table(shape, system.contact_names) for shape in drawing.shapes(q, t, p)]
     from stickslip.io.models.layout_drawing import DRAWING
 
     place = Place(f"the drawing of {system.name}", {})
     again = drawing_from(DRAWING.check({"shapes": tables}, place), system, symbols, place)
     assert again is not None
-    _require_same(scenario, drawing, again, with_parameters)
+    _require_same(scenario, drawing, again, held)
     return tables
 
 
-def _require_same(scenario: Scenario, drawing: draw.Drawing, again: draw.Drawing, with_parameters: bool) -> None:
+def _require_same(scenario: Scenario, drawing: draw.Drawing, again: draw.Drawing, held: set[str]) -> None:
     generator, values = np.random.default_rng(1), scenario.parameters
     for _ in range(_STATES):
         q = scenario.q0 + generator.normal(size=len(scenario.q0)) * (0.02 + 0.2 * np.abs(scenario.q0))
-        factors = generator.uniform(0.97, 1.03, len(values)) if with_parameters else np.ones(len(values))
-        p = {name: value * factor for (name, value), factor in zip(values.items(), factors, strict=True)}
+        factors = generator.uniform(0.97, 1.03, len(values))
+        changed = zip(values.items(), factors, strict=True)
+        p = {name: value if name in held else value * factor for (name, value), factor in changed}
         t = float(generator.uniform(0.0, scenario.t_end))
         if not same_shapes(drawing(q.tolist(), t, p), again(q.tolist(), t, p)):
             raise Untraceable("its shapes depend on the state in a way that its expressions do not show")

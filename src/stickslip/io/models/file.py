@@ -12,7 +12,8 @@ from stickslip.io.models.fields import Place
 from stickslip.io.models.layout import checked_content
 from stickslip.io.models.toml_text import ModelError, key_lines, parse_toml, read_toml, toml_text
 from stickslip.io.models.traced import Untraceable
-from stickslip.scenario import Scenario
+from stickslip.scenario import Scenario, as_scenario
+from stickslip.scenes.scene import Scene
 
 __all__ = ["Model", "ModelError", "model_text", "read_model", "write_model"]
 
@@ -91,8 +92,13 @@ HEAD = """A model file of stickslip: run it with 'stickslip run FILE', check it 
 Expressions are text: numbers, names, + - * / ** ( ) and functions such as sin, sqrt, abs, max, piecewise."""
 
 
-def write_model(scenario: Scenario, path: str | Path) -> Path:
-    """Write a scenario as a model file, whole or not at all."""
+def write_model(scenario: Scenario | Scene, path: str | Path, *, dt: float = 1e-3, t_end: float = 2.0) -> Path:
+    """Write a scenario, or a scene, as a model file, whole or not at all.
+
+    dt, t_end : step size and end time [s] of a scene; a scenario has its own.
+    """
+    if not isinstance(scenario, Scenario):
+        scenario = replace(as_scenario(scenario, dt, None, None), t_end=t_end)
     text = model_text(scenario)
     target = Path(path)
     with replacing(target) as draft:

@@ -89,6 +89,7 @@ function buildControls(form, description, steppers, changed) {
   const {controls} = description, rows = [];
   form.replaceChildren();
   if (!controls.length) form.append(element("p", {}, "A saved run: what was computed is shown as it is."));
+  if (controls.length > MANY) form.append(finder(form));
   const phone = matchMedia("(max-width: 760px)").matches;
   for (const [title, open, belongs] of SECTIONS) {
     const own = controls.filter(belongs);
@@ -103,6 +104,27 @@ function buildControls(form, description, steppers, changed) {
     form.append(box);
   }
   return () => rows.forEach((show) => show());
+}
+
+const MANY = 12;
+
+/** A field that leaves the sliders whose names or meanings hold what is typed. */
+function finder(form) {
+  const field = element("input", {type: "search", id: "find", placeholder: "Find a parameter", "aria-label": "Find a parameter"});
+  field.addEventListener("input", () => {
+    const wanted = field.value.trim().toLowerCase();
+    for (const box of form.querySelectorAll("details")) {
+      let some = false;
+      for (const row of box.querySelectorAll(".control")) {
+        const fits = `${row.dataset.key} ${row.querySelector("label").title}`.toLowerCase().includes(wanted);
+        row.hidden = !fits;
+        some ||= fits;
+      }
+      box.hidden = !some;
+      if (wanted && some) box.open = true;
+    }
+  });
+  return field;
 }
 
 function stepperRow(steppers, rows, changed) {

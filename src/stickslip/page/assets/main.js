@@ -509,6 +509,7 @@ async function start() {
 /** A page with a run inside; with kernels beside it the page simulates. */
 async function startFromDisk({kernels: source, recorded, ...inside}) {
   document.body.classList.add("from-disk");
+  document.body.classList.toggle("framed", window.self !== window.top);
   resetSettings(inside.system);
   const time = fromHash(location.hash);
   show(inside, {fresh: true, time});
@@ -547,5 +548,6 @@ async function startLive() {
   } catch (error) { complain(error.message); }
 }
 
+app.plots = plots;
 window.stickslip = app; // for tests and for the curious
 start();

@@ -34,6 +34,7 @@ function apartBySize(panel) {
 }
 
 const FLAT = 10;
+const QUATERNION = /\.q[wxyz]$/; // nobody reads them as curves; the values at an instant have them
 
 /** Panels of curves with equal unit, stacked over one time axis. */
 class History extends Plot {
@@ -41,7 +42,7 @@ class History extends Plot {
 
   layout(run, width, height) {
     const panels = new Map();
-    for (const curve of run.curves) if (this.groups.has(curve.group)) {
+    for (const curve of run.curves) if (this.groups.has(curve.group) && !QUATERNION.test(curve.name)) {
       const key = `${curve.group}|${curve.unit}`;
       if (!panels.has(key)) panels.set(key, {curves: [], unit: curve.unit, group: curve.group});
       if (panels.get(key).curves.length < MOST_CURVES) panels.get(key).curves.push(curve);
