@@ -3,7 +3,7 @@
 An ellipse falls on a plane, in a vertical plane.  Its motion before and after the impact was measured.  Every law is
 fitted with its coefficients, and judged by cross-validation: on impacts that its fit has not seen.  The error is
 
-    sqrt(mean du^T M du / u^T M u),   du : predicted minus measured velocities after the impact
+    sqrt(mean du^T M du / mean u^T M u),   du : predicted minus measured velocities after the impact
 
 that is, what is missed, as a share of the speed before, in the metric of kinetic energy.  Beside the laws stand bounds:
 the least error that any impulse at the contact could have reached, impact by impact.  A law cannot be better.
@@ -30,21 +30,27 @@ INERTIA = MASS * (A**2 + B**2) / 4.0
 METRIC = np.array([MASS, MASS, INERTIA])
 
 
-def ellipse() -> ss.Scenario:
-    """An ellipse above a plane; its contact point comes from the support function h of the turned ellipse."""
+def ellipse(by_speed: bool = False) -> ss.Scenario:
+    """An ellipse above a plane; its contact point comes from the support function h of the turned ellipse.
+
+    by_speed : restitution changes with the approach speed, by `slope` per speed of the mean
+    """
     x, y, theta, v, w, omega = sp.symbols("x y theta v w omega", real=True)
     mu, e, e_T = sp.symbols("friction restitution restitution_tangential", nonnegative=True)
+    slope, approach = sp.Symbol("slope", real=True), sp.Symbol("approach", nonnegative=True)
     h = sp.sqrt(A**2 * sp.sin(theta) ** 2 + B**2 * sp.cos(theta) ** 2)
+    curve = ss.RestitutionCurve(sp.Max(0, sp.Min(1, e + slope * (approach - 1))), approach)
     plane = ss.Contact(
-        "plane", gap=y - h, tangent=(1, 0, -h), friction=mu, restitution_normal=e, restitution_tangential=e_T
-    )
+        "plane", gap=y - h, tangent=(1, 0, -h), friction=mu, restitution_normal=curve if by_speed else e,
+        restitution_tangential=e_T,
+    )  # fmt: skip
     system = ss.LagrangianSystem.from_energies(
         [x, y, theta],
         velocities=[v, w, omega],
         kinetic=(MASS * (v**2 + w**2) + INERTIA * omega**2) / 2,
         potential=MASS * 9.81 * y,
         contacts=[plane],
-        parameters={mu: 0.2, e: 0.6, e_T: 0.0},
+        parameters={mu: 0.2, e: 0.6, e_T: 0.0, **({slope: 0.0} if by_speed else {})},
         name="ellipse",
     )
     return ss.Scenario(system, [0.0, 0.1, 0.3], [0.5, 0.0, 0.0], 1e-4, 0.3, "An ellipse falls on a plane", "example")
@@ -56,7 +62,7 @@ def height(theta: np.ndarray) -> np.ndarray:
 
 
 def read(path: Path | None, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """States before (n, 6) and velocities after (n, 3), in shares of the speed before; heights put on the plane."""
+    """States before (n, 6) and velocities after (n, 3), in shares of the mean speed before."""
     if path is None:
         before, after = made_up(200, seed)
     else:
@@ -64,12 +70,13 @@ def read(path: Path | None, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
             clean = ~held["flags"].any(axis=1)
             before, after = held["before"][clean].copy(), held["after"][clean, 3:].copy()
     before[:, 0], before[:, 1] = 0.0, height(before[:, 2])
-    speed = np.sqrt(before[:, 3:] ** 2 @ METRIC / MASS)[:, None]
     h, theta = before[:, 1], before[:, 2]
     lever = (A**2 - B**2) * np.sin(theta) * np.cos(theta) / h
     closing = before[:, 4] - lever * before[:, 5] < 0.0
+    before, after = before[closing], after[closing]
+    speed = np.sqrt(np.mean(before[:, 3:] ** 2 @ METRIC) / MASS)
     before[:, 3:] /= speed
-    return before[closing], (after / speed)[closing]
+    return before, after / speed
 
 
 def made_up(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -131,6 +138,9 @@ def laws(quick: bool) -> dict[str, dict[str, Any]]:
     }
     if not quick:
         found["Poisson with e_T"] = {"model": model, "free": three, "law": "poisson"}
+        found["Newton with e_T, e by speed"] = {
+            "model": ellipse(by_speed=True), "free": {**three, "slope": (-1.0, 1.0)}, "law": "newton"
+        }  # fmt: skip
         found["Stronge"] = {"model": model, "free": two, "law": "stronge"}
         found["Stronge, lumped"] = {"model": model, "free": two, "law": "stronge-lumped"}
     return found
@@ -154,31 +164,79 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     print(f"{len(before)} impacts; error on impacts not seen, as a share of the speed before")
     for name in found.names:
         values = ", ".join(f"{key} {value:.3f}" for key, value in found.fits[name].values.items())
-        print(f"  {name:20} {errors[name]:.4f} +- {found.standard_error(name):.4f}   {values}")
+        print(f"  {name:28} {errors[name]:.4f} +- {found.standard_error(name):.4f}   {values}")
     for name, value in least.items():
         print(f"  least error of {name}: {value:.4f}")
+    print(f"{found.names[0]}, fitted to halves: error of the half that was fitted, and of the other one")
+    for own, off, other, beside in halves(chosen[found.names[0]], before, after, noise, 1 if options.quick else 3):
+        print(f"  {own:.4f} +- {off:.4f}, {other:.4f} +- {beside:.4f}")
     if options.plot is not None:
         draw(found, before, after).savefig(options.plot, dpi=200)
     return {**errors, **least}
 
 
+def halves(
+    law: dict[str, Any], before: np.ndarray, after: np.ndarray, noise: dict[str, float], splits: int = 3
+) -> list[tuple[float, float, float, float]]:
+    """Per fit to a random half: error and standard error on this half, and on the other, which it has not seen."""
+    found = []
+    for split in range(splits):
+        mine = np.random.default_rng(split).permutation(len(before)) % 2 == 0
+        for own in (mine, ~mine):
+            data = {"before": before[own], "after": after[own]}
+            fit = ss.fit(law["model"], data, law["free"], law=law["law"], noise=noise, search=4, profile=False)
+            hit = ss.impact(
+                law["model"].system, before[:, :3], before[:, 3:], law["law"], params=fit.values, gap_tol=1e-3,
+                penetration_tol=1e-3,
+            )  # fmt: skip
+            squares = _error(np.asarray(hit.u) - after) ** 2
+            row: list[float] = []
+            for part in (squares[own], squares[~own]):
+                error = float(np.sqrt(part.mean()))
+                row += [error, float(part.std(ddof=1) / np.sqrt(len(part)) / (2.0 * error))]
+            found.append((row[0], row[1], row[2], row[3]))
+    return found
+
+
+def slip(before: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Slip of the contact point before and with velocities u (n, 3), both relative to the approach, as in [PG05]."""
+    h, theta = before[:, 1], before[:, 2]
+    lever = (A**2 - B**2) * np.sin(theta) * np.cos(theta) / h
+    approach = lever * before[:, 5] - before[:, 4]
+    return (before[:, 3] - h * before[:, 5]) / approach, (u[:, 0] - h * u[:, 2]) / approach
+
+
 def draw(found: ss.Comparison, before: np.ndarray, after: np.ndarray) -> Any:
-    """Errors of every law, impact by impact, sorted, with the bounds."""
+    """Errors of every law, sorted, with the bounds; and slip after over slip before, as Fig. 13 of [PG05] has it."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7.0, 4.0), layout="constrained")
-    ax = figure.subplots()
+    figure = Figure(figsize=(10.0, 4.4), layout="constrained")
+    ax, beside = figure.subplots(1, 2)
     share = (np.arange(len(before)) + 0.5) / len(before)
+    into, out = slip(before, after)
+    beside.plot(into, out, ".", ms=2.5, color="0.7", label="measured")
+    edges = np.unique(np.quantile(into, np.linspace(0.0, 1.0, 13)))
+    part = np.clip(np.searchsorted(edges, into, side="right") - 1, 0, len(edges) - 2)
+    parts = range(len(edges) - 1)
+    middles = [float(np.median(into[part == k])) for k in parts]
+    beside.plot(middles, [float(np.median(out[part == k])) for k in parts], "ko-", ms=4, lw=1.6, label="median")
     for name in found.names:
         r = found.fits[name].residuals.reshape(len(before), 3)
         ax.plot(np.sort(np.sqrt(np.mean(r**2, axis=1))), share, lw=1.3, label=name)
+        predicted = slip(before, after + r * np.sqrt(MASS / METRIC / 3.0))[1]
+        beside.plot(middles, [float(np.median(predicted[part == k])) for k in parts], lw=1.3)
     for (name, values), style in zip(bounds(before, after).items(), (":", "--"), strict=True):
         ax.plot(np.sort(values), share, style, color="0.3", lw=1.2, label=f"least: {name}")
-    ax.set(xlabel="error / speed before", ylabel="share of impacts with less", ylim=(0.0, 1.0))
-    ax.set_xlim(0.0, None)
-    ax.grid(alpha=0.3)
-    ax.legend(fontsize=8, loc="lower right")
-    ax.set_title("Measured impacts of an ellipse, and what the laws say", fontsize=10, loc="left")
+    ax.set(xlabel="error / mean speed before", ylabel="share of impacts with less", ylim=(0.0, 1.0), xlim=(0.0, 0.4))
+    beside.set(xlabel="slip before / approach", ylabel="slip after / approach")
+    beside.set_xlim(*np.quantile(into, [0.002, 0.998]))
+    beside.set_ylim(*np.quantile(out, [0.005, 0.995]))
+    for each in (ax, beside):
+        each.grid(alpha=0.3)
+    ax.legend(fontsize=7, loc="lower right")
+    beside.legend(fontsize=7, loc="upper left")
+    ax.set_title("Measured impacts of an ellipse: how far the laws are off", fontsize=9, loc="left")
+    beside.set_title("What the laws say of the slip (medians, colours as beside)", fontsize=9, loc="left")
     return figure
 
 

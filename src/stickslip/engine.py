@@ -253,6 +253,10 @@ class Engine(Protocol):
         """Gaps and energies of states of this run."""
         ...
 
+    def present_energy(self, state: Any) -> Array:
+        """Kinetic and potential energy of the present state (1, 2) [J]."""
+        return self.measure(state, np.array([state.t]), state.q[None], state.u[None]).energy
+
     def reason(self, state: Any, code: int) -> str:
         """Why a march ended with this code, and what helps, in words."""
         ...

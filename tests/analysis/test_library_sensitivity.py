@@ -48,48 +48,66 @@ def run_of(scenario, name, value, t_end):
     return np.concatenate([run.q[-1], run.u[-1]]), list(zip(table["contact"], table["kind"], strict=True))
 
 
-def fitted(x, odd, terms):
-    """Slope at 0 of odd polynomials through rows `odd` at x, and its error: four standard errors of what is left over.
+def fitted(x, odd, powers):
+    """Slope at 0 of polynomials through rows `odd` at x, and its error: four standard errors of what is left over.
 
     Round-off of gaps moves an impact by (round-off) / (normal speed).  Behind a train of ever smaller impacts, runs
     scatter by 1e-10, however fine their tolerance is.  Differences of order 4 and 6 alone do not see that.
     """
-    A = (x / x[0])[:, None] ** (2 * np.arange(terms) + 1)
+    A = (x / x[0])[:, None] ** np.array(powers)
     found = np.linalg.lstsq(A, odd, rcond=None)[0]
-    scatter = np.sqrt(((odd - A @ found) ** 2).sum(axis=0) / (len(x) - terms))
+    scatter = np.sqrt(((odd - A @ found) ** 2).sum(axis=0) / (len(x) - len(powers)))
     return found[0] / x[0], 4.0 * float(scatter.max()) * math.sqrt(np.linalg.inv(A.T @ A)[0, 0]) / x[0]
+
+
+def slope_of(x, there, pairs, alike):
+    """Slope by runs at +x and -x, rows (8, 2, n), and by that at 0, (n,), with the error that they claim.
+
+    Odd polynomials of degree 3 and 5 through both sides, where all runs have the events of the motion (`alike`); or
+    those of degree 4 and 5 through each side alone.  A slip that dies at once is an event more on both sides: there the
+    second derivative jumps.
+    """
+    both = [fitted(x, 0.5 * (pairs[:, 0] - pairs[:, 1]), powers) for powers in ((1, 3), (1, 3, 5))]
+    up, down = (
+        [fitted(x, sign * (pairs[:, k] - there), range(1, degree + 1)) for degree in (4, 5)]
+        for k, sign in ((0, 1.0), (1, -1.0))
+    )
+    found = [(both[1][0], max(both[1][1], float(np.abs(both[1][0] - both[0][0]).max())))] if alike else []
+    sides = 0.5 * (up[1][0] + down[1][0])
+    apart = max(float(np.abs(one - two).max()) for one, two in ((up[0][0], up[1][0]), (down[0][0], down[1][0])))
+    found.append((sides, max(up[1][1], down[1][1], apart, float(np.abs(up[1][0] - down[1][0]).max()))))
+    return min(found, key=lambda pair: pair[1])
 
 
 def measured(scenario, name, t_end):
     """d(q, u)(t_end)/d name by runs on both sides and the error that they claim; None where their events differ.
 
-    Odd polynomials of degree 3 and 5 are fitted to eight pairs of runs.  Of several widths the one is taken whose
-    slopes agree best and have the least scatter.  Raises ValueError where runs refuse every other value: a start off
-    its constraints.
+    Polynomials are fitted to eight pairs of runs.  Of several widths the one is taken whose slopes agree best and have
+    the least scatter.  Raises ValueError where runs refuse every other value: a start off its constraints.
     """
     states = (*scenario.system.coordinate_names, *scenario.system.velocity_names)
     start = dict(zip(states, (*scenario.q0, *scenario.u0), strict=True))
     value = float({**scenario.parameters, **start}[name])
     best, claimed, refused = None, math.inf, []
-    _, events = run_of(scenario, name, value, t_end)
+    there, events = run_of(scenario, name, value, t_end)
     for width in (abs(value) or 1.0) * 0.03 * 0.5 ** np.arange(11):
-        x, odd = width * np.cos(np.pi * np.arange(8) / 16.0), []
+        x, pairs, seen = width * np.cos(np.pi * np.arange(8) / 16.0), [], None
         try:
             for step in x:  # the widest first: where events differ, two runs tell
                 pair = [run_of(scenario, name, value + side * step, t_end) for side in (1, -1)]
-                if any(row[1] != events for row in pair):
+                seen = seen or [row[1] for row in pair]
+                if any(row[1] != own for row, own in zip(pair, seen, strict=True)):
                     break
-                odd.append(0.5 * (pair[0][0] - pair[1][0]))
+                pairs.append((pair[0][0], pair[1][0]))
         except ValueError as problem:
             refused.append(problem)
         except ArithmeticError:
             pass
-        if len(odd) < len(x):
+        if len(pairs) < len(x):
             continue
-        (third, _), (fifth, scatter) = (fitted(x, np.array(odd), terms) for terms in (2, 3))
-        error = max(scatter, float(np.abs(fifth - third).max()))
+        slope, error = slope_of(x, there, np.array(pairs), seen == [events, events])
         if error < claimed:
-            best, claimed = fifth, error
+            best, claimed = slope, error
         if claimed <= 0.1 * SHARE * np.abs(best).max():
             break
     if len(refused) == 11:

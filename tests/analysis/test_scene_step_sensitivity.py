@@ -173,3 +173,27 @@ def test_random_scenes_agree_with_differences_of_their_runs():
                 assert np.abs(found.end[:, j] - one).max() <= 3e-6 * size, (seed, name)
                 checked += 1
     assert checked >= 20
+
+
+def hinged(friction=0.0, **options):
+    """A bob on a hinge that begins level, without weight where `gravity` says so."""
+    scene = ss.Scene(gravity=options.pop("gravity", 0.0))
+    bob = scene.add_body(ss.Sphere(0.1), position=(1, 0, 0), mass=1.0, velocity=(0, 0, 0.3), name="bob")
+    scene.add_revolute(None, bob, at=(0, 0, 0), axis=(0, 1, 0), friction=friction, name="hinge", **options)
+    return scene
+
+
+def test_an_arm_that_comes_to_rest_has_velocities_without_derivatives():
+    """It stops after omega^2 J / (2 M): dx/dv is 2 x / v, and nothing moves behind it."""
+    found = ss.step_sensitivity(hinged(0.52), ["bob.vz", "hinge.friction"], dt=0.01, t_end=0.8)
+    assert found.reliable, found.reason
+    assert np.abs(found.trajectory.u[-1]).max() < 1e-12 and np.abs(found.u[-1]).max() < 1e-8
+    way = found.trajectory["bob.z"][-1]
+    assert found.end[2] == pytest.approx([2 * way / 0.3, -way / 0.52], rel=0.02)  # of the steps, dt is 0.01
+
+
+def test_a_mass_without_effect_is_no_doubt():
+    """A pendulum of one body swings alike with any mass, and strikes its limit alike."""
+    found = ss.step_sensitivity(hinged(gravity=9.81, limits=(-0.5, 0.5)), ["bob.mass"], dt=0.005, t_end=0.6)
+    assert found.reliable, found.reason
+    assert np.all(found.end == 0.0)

@@ -428,3 +428,53 @@ def test_beam_at_rest_that_is_lifted_off_one_support():
     assert found.event_times.dt[0] == pytest.approx([-0.05], rel=1e-9)
     rate = 0.75 * (1.6 * (0.8**2 - 0.5**2) / 2)
     assert found.end[2:, 0] == pytest.approx([rate, rate], rel=1e-9)
+
+
+def test_a_remainder_in_a_force_is_said_to_jump():
+    x, v, t, F, d = sp.symbols("x v t F d")
+    system = ss.LagrangianSystem.from_energies(
+        [x], velocities=[v], kinetic=v**2 / 2, forces=[F * sp.Mod(t, d)], parameters={F: 1.0, d: 0.4}, name="saw"
+    )
+    found = ss.sensitivity(ss.Scenario(system, [0], [0], 0.01, 0.3, "", ""), ["F"], samples=2)
+    assert not found.reliable and "Mod(t, d) may jump" in found.reason
+    assert found.end[:, 0] == pytest.approx([0.3**3 / 6.0, 0.3**2 / 2.0], rel=1e-10)
+
+
+def brick(angle, t_end, **params):
+    """A brick with two corners, 0.4 m above a floor and level where the angle is 0, that flies with 1 m/s."""
+    x, y, phi, v, w, omega, R, L, mu, e = sp.symbols("x y phi v w omega R L mu e")
+    corners = [
+        ss.Contact(
+            name, gap=y - R * sp.cos(phi) - side * L * sp.sin(phi), slip=x - side * L * sp.cos(phi) + R * sp.sin(phi),
+            friction=mu, restitution_normal=e,
+        )
+        for name, side in (("left", 1), ("right", -1))
+    ]  # fmt: skip
+    system = ss.LagrangianSystem.from_energies(
+        [x, y, phi], velocities=[v, w, omega], kinetic=(v**2 + w**2) / 2 + omega**2 / 12, potential=G * y,
+        contacts=corners, parameters={R: 0.1, L: 0.3, mu: 0.4, e: 0.3}, name="flat brick",
+    )  # fmt: skip
+    return ss.Scenario(system, [0, 0.5, angle], [1, 0, 0], 0.01, t_end, "", "", params=params or None)
+
+
+@pytest.mark.parametrize("t_end", [0.35, 0.5])
+def test_a_brick_that_lands_flat_and_sticks(t_end):
+    """Both corners share the friction in an open way; the motion is x = v t_1, whatever the shares are."""
+    found = ss.sensitivity(brick(0.0, t_end), ["v", "y", "mu", "R"], samples=2)
+    fall = math.sqrt(2.0 * 0.4 / G)
+    assert found.reliable, found.reason
+    assert found.end[0] == pytest.approx([fall, 1.0 / (G * fall), 0.0, -1.0 / (G * fall)], rel=1e-10, abs=1e-12)
+    turned = ss.sensitivity(brick(0.0, t_end), ["phi"], samples=2)
+    assert not turned.reliable and "at once, which a change parts" in turned.reason
+
+
+def test_lift_off_of_what_sticks_is_one_event():
+    """Load and friction of a ball that rests in a hollow vanish together when its floor falls away."""
+    x, y, v, w, a, mu, t = sp.symbols("x y v w a mu t")
+    hollow = ss.Contact("hollow", gap=y - a * sp.sin(18 * t) - 0.15 * x**2, slip=x, friction=mu)
+    system = ss.LagrangianSystem.from_energies(
+        [x, y], velocities=[v, w], kinetic=(v**2 + w**2) / 2, potential=G * y, contacts=[hollow],
+        parameters={a: 0.05, mu: 0.2}, name="hollow",
+    )  # fmt: skip
+    found = ss.sensitivity(ss.Scenario(system, [0.1, 0.0015], [0, 0.9], 0.01, 0.15, "", ""), ["mu"], samples=2)
+    assert "opens" in found.event_times.kinds and found.reliable, found.reason

@@ -51,6 +51,26 @@ def test_new_says_what_does_not_go_together(run, arguments, words):
     assert (code, out) == (2, "") and words in err and err.count("\n") == 1
 
 
+def test_check_tells_of_every_file_and_not_of_the_first_wrong_one_alone(run, ball, tmp_path):
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text("stickslip = 1\nname = 3\n")
+    code, out, err = run("check", wrong, ball, tmp_path / "none.toml")
+    assert code == 2 and "1 coordinate, 1 contact" in out
+    first, second = err.splitlines()
+    assert "wrong.toml, line 2, name: a text is expected, got 3." in first and "none.toml does not exist" in second
+
+
+def test_a_summary_on_a_terminal_has_at_most_100_columns_and_in_a_pipe_a_line_each(run, ball, monkeypatch):
+    quick = ("run", ball, "--dt", "0.01", "--t-end", "0.6", "--engine", "reference")
+    _, piped, _ = run(*quick)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "300")
+    _, out, _ = run(*quick)
+    lines = [re.sub(r"\x1b\[[\d;]*m", "", line) for line in out.splitlines()]
+    assert max(map(len, lines)) <= 100 < max(map(len, piped.splitlines()))
+    assert [line.split()[0] for line in lines if line[2:3] != " "] == [line.split()[0] for line in piped.splitlines()]
+
+
 QUICK = ("--dt", "0.01", "--t-end", "0.6", "--engine", "reference", "--json")
 
 

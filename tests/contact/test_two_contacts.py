@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from stickslip.contact.planar import Auto, PlanarProblem, _Pair, all_solutions
+from stickslip.contact.two_contacts import ALL, FREE, NORMALS, Pair, correction, left_over, two_contacts
 
 
 def problem(generator, dof=4, mu=(0.3, 0.6), a=(0.0, 0.0), push=1.0):
@@ -55,3 +56,31 @@ def test_branches_that_do_not_determine_the_impulses_are_refused():
         whole = Auto().solve(p)  # goes on with the next stages
         assert whole.solved == (p.residual(whole.Lambda_N, whole.Lambda_T) <= 1e-10)
     assert refused > 0
+
+
+def test_two_contacts_without_tangents_have_the_bits_of_the_general_problem():
+    """Two unknowns in place of four: impulses, branches, rounds and corrections are equal to the last bit."""
+    generator = np.random.default_rng(7)
+    rounds = []
+    for _ in range(200):
+        W = generator.normal(size=(2, 2)) * 10.0 ** generator.integers(-3, 4, size=(2, 1))
+        G = np.zeros((4, 4))
+        G[:2, :2] = W @ W.T
+        c = np.concatenate([generator.normal(size=2) - 0.5, np.zeros(2)])
+        pairs = [
+            Pair(
+                np.arange(2), (c[:2] < 0.0).astype(np.int64), np.full(2, FREE), np.array([0.3, 0.0]), np.zeros(2),
+                G, np.full((4, 5), np.nan), c.copy(), np.full(4, np.nan), np.full(4, np.nan),
+            )
+            for _ in range(2)
+        ]  # fmt: skip
+        rounds += [two_contacts(pairs[0], ALL)]
+        assert two_contacts(pairs[1], NORMALS) == rounds[-1]
+        if rounds[-1] > 0:
+            for pair, unknowns in zip(pairs, (ALL, NORMALS), strict=True):
+                pair.c[:] = G @ pair.x + c
+                correction(pair, unknowns)
+            for name in ("x", "dx", "pushes", "branch"):
+                assert getattr(pairs[0], name).tobytes() == getattr(pairs[1], name).tobytes()
+            assert left_over(pairs[0]) == left_over(pairs[1])
+    assert {-1, 1, 2} <= set(rounds)

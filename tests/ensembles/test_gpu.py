@@ -126,6 +126,12 @@ def counts_of(request):
     return {word: ptx.count(word) for word in ("mul.rn.f64", "mul.f64", "fma.rn", ".extern")}
 
 
+def test_registers_follow_the_loops_that_a_card_has():
+    """168 where lasting contacts have a loop on the card; a slider-crank has none there, and needs all 255."""
+    assert woodpecker("auto").module.REGISTERS_ON_GPU == 168
+    assert crank().module.REGISTERS_ON_GPU == 255
+
+
 def test_ptx_of_a_ball_fuses_nothing():
     counts = counts_of(ball())
     assert counts["mul.rn.f64"] > 20  # with a rounding of their own: the driver may not fuse them either

@@ -145,6 +145,31 @@ def test_rotations_in_world_axes_pass_and_body_axes_are_recognised():
         samples_from(wrong, names)
 
 
+@pytest.mark.parametrize(
+    ("entries", "signs", "told"),
+    [
+        ((0, 1, 2, 3), (1, -1, -1, -1), "must be from body to world, got one from world to body"),
+        ((1, 2, 3, 0), (1, 1, 1, 1), "order of the quaternion .* must be qw, qx, qy, qz"),
+        ((3, 0, 1, 2), (1, 1, 1, 1), "order of the quaternion .* must be qw, qx, qy, qz"),
+    ],
+)
+def test_quaternions_the_other_way_round_or_in_another_order_are_recognised(entries, signs, told):
+    """They have length one; the angular velocity beside them shows that they turn otherwise."""
+    good, names = _tumbling("world")
+    turned = {name: sign * good[names[k]] for name, k, sign in zip(names[:4], entries, signs, strict=True)}
+    with pytest.raises(ValueError, match=told):
+        samples_from({**good, **turned}, names)
+
+
+def test_times_that_are_far_too_long_for_the_step_need_a_unit():
+    """Frames or milliseconds in place of seconds: a simulation would take hundreds of steps between two samples."""
+    data = {"t": np.arange(5.0) * 6.757, "y": np.zeros(5)}
+    with pytest.raises(ValueError, match=r"must be in seconds, got samples 6\.757 apart, 6757 steps"):
+        samples_from(data, KNOWN, step=1e-3)
+    assert samples_from(data, KNOWN, {"t": "ms"}, step=1e-3)[0].t[1] == pytest.approx(6.757e-3)
+    assert samples_from(data, KNOWN, {"t": "s"}, step=1e-3)[0].count == 5
+
+
 def test_quaternions_have_length_one():
     data, names = _tumbling("world")
     data["cube.qw"] = 2.0 * data["cube.qw"]

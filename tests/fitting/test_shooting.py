@@ -51,3 +51,14 @@ def test_a_fit_in_pieces_is_the_fit_of_one_motion():
     assert cut.chi2 == pytest.approx(whole.chi2, rel=1e-4)
     with pytest.raises(ValueError, match="shooting"):
         ss.fit(_oscillator(), film, FREE, noise=NOISE, shooting=0)
+
+
+@pytest.mark.slow
+def test_ties_are_tightened_where_the_noise_comes_from_the_residuals():
+    """Nobody can tell then whether a motion is met: the pieces are tied until they are one motion."""
+    film = _film(8.0, 33)
+    whole = ss.fit(_oscillator(0.85, 1.05), film, FREE, search=0, profile=False, shooting=1)
+    cut = ss.fit(_oscillator(0.85, 1.05), film, FREE, search=0, profile=False, shooting=3)
+    for name in FREE:
+        assert cut.values[name] == pytest.approx(whole.values[name], abs=0.05 * whole.standard_errors[name])
+    assert cut.noise["x"] == pytest.approx(whole.noise["x"], rel=1e-3)

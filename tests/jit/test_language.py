@@ -104,6 +104,23 @@ def test_the_blank_takes_values_of_any_kind() -> None:
 
 
 @kernel
+def counted(a, x):
+    a[0] += 1.0
+    return x
+
+
+@kernel
+def chained(a, x):
+    return 0.0 < x < counted(a, 2.0 * x) < 1.0 <= counted(a, 3.0), 1.0 < x < counted(a, x), 0.1 < counted(a, x) < 9.0
+
+
+def test_a_comparison_of_several_signs_stops_where_it_is_decided() -> None:
+    """Calls behind a sign that does not hold are not done: they may write."""
+    for x in (-1.0, 0.2, 0.4, 0.7, 2.0):
+        agrees(chained, np.zeros(1), x)
+
+
+@kernel
 def contained(x, n):
     return x in (0.5, x * x, 2), n not in (1, 2, n + 1), n in (1, 2), 3 in (n, 4)
 

@@ -13,6 +13,7 @@ import pytest
 
 from stickslip import jit
 from stickslip.jit import KernelError, call_address, cpu, gpu, kernel, syntax, web
+from stickslip.jit.statements import Statements
 
 CONSTANT = np.array([1.0, 2.0])
 
@@ -275,6 +276,9 @@ from tests.jit.test_refusals import Motion
 
 CONSTANT = np.array([1.0, 2.0])
 
+def from_elsewhere(u):
+    return u
+
 @kernel
 def helper(u, v=1.0):
     return u * v
@@ -287,6 +291,7 @@ WORDS = {
     "raise ValueError": "`raise`",
     "return strayed()": "strayed() needs watch() before it",
     "try:\n    x = 1.0\nfinally:\n    x = 2.0": "`try`",
+    "try:\n    x = 1.0\nexcept* ValueError:\n    x = 2.0": "`try`",
     "with x:\n    x = 1.0": "`with`",
     "f = lambda: x": "`lambda`",
     "class Inner: pass": "a class",
@@ -323,7 +328,11 @@ WORDS = {
     "y = ~x": "bits of floats",
     "y = x & 1": "bits of floats",
     "y = x << 2": "for whole numbers",
-    "y = x and 1.0": "join conditions",
+    "y = x and 1.0": "join conditions, got a number of kind float",
+    "y = flag + flag": "the sum of two truths",
+    "y = ~flag": "~ of a truth",
+    "y = n + 2**63": "whole numbers have 64 bits",
+    "y = ~1.5": "this has no value: bad operand",
     # -- names, tuples, parts --
     "y = nowhere": "nowhere is not known",
     "y = x.real": "has no 'real'",
@@ -353,7 +362,11 @@ WORDS = {
     "y = helper()": "takes (u, v), got 0",
     "y = helper(x, z=x)": "has no parameter 'z' left",
     "y = Motion(x)": "Motion takes q, u",
-    "y = math.gamma(x)": "gamma is not in the language",
+    "y = math.gamma(x)": "gamma is not in the language: write it out with numbers and loops",
+    "y = sum(a)": "sum is not in the language: write a loop",
+    "y = np.where(flag, x, 1.0)": "np.where is not in the language: write `a if condition else b`",
+    "y = np.linalg.norm(a)": "norm is not in the language: write it out",
+    "y = from_elsewhere(x)": "from_elsewhere is not in the language: mark it with @kernel",
     "y = math.fabs(x, x)": "fabs takes 1 arguments here, got 2",
     "y = math.sqrt(-1.0)": "sqrt of a constant",
     "y = math.ldexp(x, x)": "exponent of ldexp",
@@ -449,6 +462,16 @@ def test_awaited_and_outer_names_are_refused_by_the_survey() -> None:
     """Python itself takes these inside other functions only."""
     for construct in (ast.Await, ast.Nonlocal):
         assert construct in syntax.REFUSED
+
+
+def test_every_construct_of_this_python_is_written_or_refused() -> None:
+    """A construct that a newer Python brings is refused, too, in place of an error of our own."""
+    outside = {ast.AsyncFor, ast.AsyncWith}  # Python takes them in asynchronous functions alone, which are refused
+    for construct in ast.stmt.__subclasses__():
+        known = hasattr(Statements, f"do_{construct.__name__}") or construct in syntax.REFUSED
+        assert known or construct in outside, construct
+    later = [name for name in syntax.LATER if hasattr(ast, name)]
+    assert all(getattr(ast, name) in syntax.REFUSED for name in later)
 
 
 def test_every_refusal_of_the_translator_has_a_test(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -144,7 +144,7 @@ def test_a_card_calls_a_sine_once_for_all_that_need_it():
     written = gpu.text(force_and_direction, (np.zeros(3), 2.0))[0]
     assert len(re.findall(r"call .*@sin\.", written)) == 2
     ptx = gpu.build(written, gpu.target(90))
-    assert len(re.findall(r"call.*\bsin_", ptx)) == 1
+    assert len(re.findall(r"\bcall[^;]*\bsin_", ptx)) == 1  # in one line, or in several by older LLVM
     assert "@sin." not in gpu.text(in_place, (np.zeros(3),))[0]
 
 

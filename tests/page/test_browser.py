@@ -422,6 +422,56 @@ def test_an_exported_page_simulates_without_a_server(tab, tmp_path):
     assert tab.number("impacts") == impacts and not tab.page.is_visible("#message")
 
 
+def test_an_exported_mechanism_with_constraints_simulates_and_shows_its_reactions(tab, tmp_path):
+    sleigh = library.chaplygin_sleigh()
+    run = sleigh.simulate(t_end=0.5)
+    tab.open(export(run, tmp_path / "sleigh.html", sleigh).as_uri())
+    tab.until("!!stickslip.kernels")
+    tab.page.click('[data-group="reaction"]')
+    assert tab.page.get_attribute('[data-group="reaction"]', "aria-pressed") == "true"
+    tab.page.evaluate("stickslip.answers = 0")
+    tab.slide("offset", 800)
+    offset = tab.page.evaluate("stickslip.run.parameters.offset")
+    wanted = replace(sleigh, q0=run.q[0], u0=run.u[0], params={"offset": offset}).simulate(t_end=0.5)
+    found = tab.page.evaluate(
+        "stickslip.run.curves.filter((c) => c.group === 'coordinate').map((c) => c.values.at(-1))"
+    )
+    assert offset != run.parameters["offset"] and np.allclose(found, wanted.q[-1], rtol=1e-6)
+    assert tab.page.evaluate("stickslip.run.curves.some((c) => c.group === 'reaction')")
+    words = tab.page.get_attribute('[data-key="offset"] label', "title")
+    assert "distance of the centre of mass" in words  # those of the library
+
+
+def test_an_export_that_plays_back_says_so_above_its_parameters(tab, tmp_path):
+    stack = library.cube_stack(cubes=2)
+    tab.open(export(stack.simulate(t_end=0.02), tmp_path / "cubes.html", stack).as_uri())
+    told = tab.text("#controls .recorded")
+    assert told.startswith("A recorded run.") and "scenes of bodies and circuits do not" in told
+    assert tab.page.is_visible("#controls .recorded") and not tab.page.query_selector("#controls input")
+
+
+def test_coefficients_of_a_model_file_are_contact_laws_and_say_what_they_are(browser, tmp_path):
+    path = tmp_path / "mass.toml"
+    described = MASS.replace(
+        'k = { value = 40.0, unit = "N/m" }', 'k = { value = 40.0, meaning = "of the spring" }\ne = 0.5'
+    )
+    path.write_text(described.replace('restitution = "0.5"', 'restitution = "e"'))
+    with serving(path) as server:
+        tab = Tab(browser.new_context()).open(server.url)
+        laws = tab.page.locator("#controls details", has_text="Contact laws")
+        assert laws.locator("[data-key]").evaluate_all("rows => rows.map((row) => row.dataset.key)") == ["e"]
+        assert laws.locator(".ends").inner_text().split() == ["0", "1"]
+        assert tab.page.get_attribute('[data-key="k"] label', "title").startswith("of the spring")
+        assert not tab.errors
+
+
+def test_of_many_contacts_those_that_touch_have_bands(tab, tmp_path):
+    chain = library.hanging_chain(links=12)
+    tab.open(export(chain.simulate(t_end=0.05), tmp_path / "chain.html", chain).as_uri())
+    height = tab.page.evaluate("document.getElementById('ribbon').clientHeight")
+    assert tab.page.evaluate("stickslip.run.contacts.length") == 12 and height < 40  # none of its links ever touches
+
+
 def test_everything_has_a_name_and_fits_a_phone(tab, server):
     tab.page.set_viewport_size({"width": 390, "height": 844})
     tab.open(server.url + SHORT)

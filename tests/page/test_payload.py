@@ -14,9 +14,9 @@ from stickslip.analysis.sections import SECTIONS
 from stickslip.analysis.seen_period import seen_period
 from stickslip.drawing.primitives import Circle, Drawing, Group, Marker, Placement, Polyline, Text, flat
 from stickslip.library import scenes
-from stickslip.page.controls import bounds, controls, with_values
+from stickslip.page.controls import bounds, controls, laws_of, with_values
 from stickslip.page.document import MOST_BYTES, export, page
-from stickslip.page.entries import scenario_of
+from stickslip.page.entries import ModelEntry, scenario_of
 from stickslip.page.packing import floats, shorts
 from stickslip.page.payload import payload
 from stickslip.page.tracks import tracks
@@ -291,3 +291,54 @@ def test_poses_of_many_bodies_have_sixteen_bits():
     assert np.nanmax(np.abs(back - poses) / np.maximum(most, 1e-9)) < 1.01 / 130_000
     assert (np.isnan(back) == np.isnan(poses)).all() and (back[6:, :, 6] == 3.0).all()
     assert unpack(shorts(np.full((2, 3), np.nan))).size == 6
+
+
+COEFFICIENTS = """
+stickslip = 1
+name = "block"
+[coordinates]
+x = { velocity = "v", unit = "m", velocity_unit = "m/s", start = 0.1 }
+y = { velocity = "w", unit = "m", velocity_unit = "m/s" }
+[parameters]
+m = { value = 2.0, unit = "kg", meaning = "of the block" }
+mu = 0.0
+e = 0.6
+brake = { value = 3.0, unit = "N" }
+[energies]
+kinetic = "m*(v**2 + w**2)/2"
+[[contacts]]
+name = "wall"
+gap = "x"
+slip = "y"
+friction = "mu"
+restitution_normal = "e"
+[[contacts]]
+type = "dry-friction"
+name = "rail"
+displacement = "x"
+threshold = "brake"
+[run]
+dt = 1e-3
+t_end = 1.0
+"""
+
+
+def test_coefficients_of_contacts_are_known_by_what_they_do_and_not_by_their_names(tmp_path):
+    path = tmp_path / "block.toml"
+    path.write_text(COEFFICIENTS)
+    entry = ModelEntry(path)
+    sliders = {c.key: c for c in controls(entry.keywords, entry.scenario, entry.units, entry.meanings)}
+    laws = {key: sliders[key].law for key in ("mu", "e", "brake", "m")}
+    assert laws == {"mu": "friction", "e": "restitution", "brake": "threshold", "m": ""}
+    assert (sliders["e"].low, sliders["e"].high) == (0.0, 1.0) and (sliders["mu"].low, sliders["mu"].high) == (0.0, 1.0)
+    assert sliders["m"].meaning == "of the block" and list(sliders)[3] == "m"  # laws come first
+
+
+def test_a_mass_that_only_enters_a_friction_force_is_no_coefficient():
+    assert laws_of(library.friction_oscillator()) == {}  # thresholds mu m g
+    assert laws_of(library.block_on_belt()) == {"friction_static": "friction"}
+
+
+def test_words_about_keywords_come_from_the_docstring():
+    assert library.meanings("woodpecker")["h_M"] == "half the height of the sleeve [m]"
+    assert library.meanings("woodpecker")["l_S"].startswith("h_S, l_S: distance")

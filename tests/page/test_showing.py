@@ -153,12 +153,15 @@ def test_results_are_tables_in_a_notebook(run):
         (run.certificate, ("worst residual", "tolerance")),
         (run.impacts(), ("normal_impulse", "table", "impacts")),
         (run.events(), ("kind", "impact")),
+        (run.energy_book(), ("contacts", "unexplained", "J")),
         (run.scenario, ("restitution", "start: y", "dt, t_end")),
     ):
         html = result._repr_html_()
         assert html.startswith("<table>") and all(word in html for word in words), result
     equations = run.scenario.system.equations()
-    assert "\\mathbf{M}" in equations._repr_latex_() and str(equations) == equations.text()
+    shown = equations._repr_latex_()
+    assert "\\mathbf{M}" in shown and str(equations) == equations.text()
+    assert shown.startswith("$$\\begin{aligned}") and shown.endswith("\\end{aligned}$$")
     sim = ss.Simulator(run.scenario, dt=5e-3)
     sim.step(300)
     assert "closed contacts" in sim.contacts()._repr_html_()

@@ -40,12 +40,12 @@ def inside(run, scenario):
     return json.loads(re.search(r'id="data">(.*?)</script>', text, re.S)[1])
 
 
-def in_node(data, **request):
-    """The payload that the script of the page computes, and the bits of its march."""
+def called(data, request):
+    """Node with the script of the page and a request, after its end."""
     assets = files("stickslip.page") / "assets"
     script = "".join((assets / f"{name}.js").read_text(encoding="utf-8") for name in ("data", "simulate")) + SCRIPT
     asked = {"set": {}, "start": {}, "dt": None, "t_end": None, **request}
-    told = subprocess.run(
+    return subprocess.run(
         ["node", "-e", script],
         input=json.dumps([data, asked]),
         capture_output=True,
@@ -53,9 +53,21 @@ def in_node(data, **request):
         timeout=120,
         check=False,
     )
+
+
+def in_node(data, **request):
+    """The payload that the script of the page computes, and the bits of its march."""
+    told = called(data, request)
     assert told.returncode == 0, told.stderr
     answer = json.loads(told.stdout)
     return answer["found"], {key: np.frombuffer(base64.b64decode(x["f64"])) for key, x in answer["bits"].items()}
+
+
+def refused_in_node(data, **request):
+    """The line with which the script refuses a request."""
+    told = called(data, request)
+    assert told.returncode != 0
+    return next(line for line in told.stderr.splitlines() if line.startswith("Error: "))
 
 
 def require_bits(bits, run):
@@ -117,13 +129,13 @@ def test_a_page_simulates_with_the_bits_of_python_and_shows_what_python_shows():
     assert keys[0] == "restitution" and keys[-2:] == ["dt", "t_end"] and data["kernels"]["fixed"] == []
 
 
-SIMULATING = [
-    "woodpecker", "slider_crank", "slider_crank_ideal", "four_bar", "bouncing_ball_on_table", "brick_on_ramp",
-    "friction_oscillator", "gear_rattle", "impact_oscillator", "impacting_bar", "kane_pendulum", "newton_cradle",
-    "pendulum_against_stop", "painleve_rod", "two_balls", "three_masses", "chatterjee_rod", "angled_bar",
-    "rimless_wheel", "sliding_ball", "sliding_top", "sliding_coin", "one_way_clutch", "solenoid",
-]  # fmt: skip
-CHANGED = {"woodpecker": {"friction": 0.35, "l_S": 0.0203}, "slider_crank": {"friction": 0.1, "m_3": 0.1}}
+BY_DEFAULT = ("bouncing_ball", "chaplygin_sleigh")
+"""Mechanisms with a test of their own, above and below, in every run of the tests."""
+SIMULATING = [name for name in library.names() if library.get(name).kind == "mechanism" and name not in BY_DEFAULT]
+CHANGED = {
+    "woodpecker": {"friction": 0.35, "l_S": 0.0203}, "slider_crank": {"friction": 0.1, "m_3": 0.1},
+    "block_on_belt": {"belt_velocity": 0.15, "friction_static": 0.6}, "compass_gait": {"friction": 0.7, "m_H": 11.0},
+}  # fmt: skip
 
 
 @needs_node
@@ -150,6 +162,75 @@ def test_a_model_file_and_other_starts_and_times(tmp_path):
     require_same(found["motion"], payload(run, again)["motion"])
 
 
+STARTS = {
+    "chaplygin_sleigh": ({"offset": 0.3}, {"v_y": 0.5}),
+    "ball_on_turntable": ({"turn": 1.5, "radius": 0.06}, {"v_x": 0.2}),
+    "rolling_coin": ({"radius": 0.02}, {"theta_dot": 0.1}),
+    "spinning_top": ({"mass": 0.3}, {"phi_dot": 1.0}),
+}
+"""Parameters and starts that the constraints of a mechanism must correct by an impulse."""
+
+
+def another_start(name, **options):
+    """A page's run from a start that its constraints correct, beside that of Python: they agree to rounding errors."""
+    scenario, (changed, start) = library.get(name), STARTS[name]
+    run = scenario.simulate(**options)
+    data = inside(run, scenario)
+    found, bits = in_node(data)
+    require_bits(bits, run)
+    again = replace(scenario, q0=run.q[0], u0=run.u[0], params=changed).starting(start)
+    run = again.simulate(**options)
+    found, bits = in_node(data, set=changed, start=start)
+    assert np.abs(bits["q"] - run.q.ravel()).max() <= 1e-12 * np.abs(run.q).max()
+    table = run.impacts()
+    assert len(table) and table["time"][0] == run.t[0]
+    rows = np.column_stack([table[key].astype(float) for key in table.columns])
+    assert bits["events"].reshape(rows.shape) == pytest.approx(rows, abs=1e-13)
+    wanted = payload(run, again)
+    for one in (found, wanted):
+        one["method"].pop("wall_s")
+        one["numbers"]["energy"].pop("unexplained")
+        for key in ("max_constraint_error", "max_constraint_rate"):  # rounding errors, both of them
+            assert one["numbers"]["certificate"].pop(key) < 1e-14
+        one["numbers"]["proof"] = [entry for entry in one["numbers"]["proof"] if entry["name"] != "constraints off by"]
+    require_same(found, wanted)
+
+
+@needs_node
+def test_constraints_take_up_a_start_in_the_browser_as_in_python():
+    another_start("chaplygin_sleigh", t_end=0.5)
+
+
+@needs_node
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in STARTS if name not in BY_DEFAULT])
+def test_every_mechanism_with_constraints_takes_up_another_start(name):
+    another_start(name, t_end=1.0)
+
+
+@needs_node
+@pytest.mark.slow
+def test_a_length_that_moves_the_start_brings_it_back_onto_the_constraints():
+    top = library.spinning_top()
+    data = inside(top.simulate(t_end=0.1), top)
+    found, bits = in_node(data, set={"length": 0.06})
+    x, _, z = bits["q"][:3]
+    assert np.hypot(x, z) == pytest.approx(0.06, rel=1e-12)
+    assert found["complete"] and "brought back onto the constraints" in found["notes"][0]
+    told = refused_in_node(data, start={"x": 0.01})
+    assert "constraint 'tip x' starts with g = " in told and "move the start" in told
+
+
+@needs_node
+@pytest.mark.slow
+def test_behind_a_gate_no_start_penetrates_and_before_it_one_does():
+    """The swing foot of the compass may be below the ground while its gate is shut; its other foot may not."""
+    gait = library.compass_gait()
+    data = inside(gait.simulate(t_end=0.1), gait)
+    assert any(data["kernels"]["gated"])
+    assert "starts with a penetration" in refused_in_node(data, start={"y": float(gait.q0[1]) - 0.05})
+
+
 def test_others_are_recorded_and_say_why():
     scenario = library.bouncing_ball()
     short = {"dt": 1e-2, "t_end": 0.2}
@@ -161,6 +242,5 @@ def test_others_are_recorded_and_say_why():
     ):
         data = inside(scenario.simulate(**short, **options), scenario)
         assert words in data["recorded"] and "kernels" not in data
-    sleigh = library.chaplygin_sleigh()
-    run = sleigh.simulate(t_end=20 * sleigh.dt, engine="reference")
-    assert "constraints" in inside(replace(run, engine="compiled"), sleigh)["recorded"]
+    resting = scenario.simulate(**short, q0=[0.0], u0=[-1.0], initialise=True)
+    assert "begins with an impact" in inside(resting, scenario)["recorded"]

@@ -601,7 +601,7 @@ def spelled(q, u, t, p):
 
 
 def test_functions_outside_the_kernel_language_run_on_the_reference_engine_with_a_notice():
-    system, rule = by_function(spelled), r"force of system 'system' calls a function that is not a kernel: "
+    system, rule = by_function(spelled), r"force of system 'system' is not in the kernel language: "
     place = r".*test_simulate\.py:\d+: `return \[-float\(str\(q\[0\]\)\)\]`: str is not in the language.* "
     with pytest.warns(RuntimeWarning, match=f"{rule}{place}engine='reference' runs it, .*docs/kernels.md") as told:
         run = ss.simulate(system, [1.0], [0.0], dt=0.1, t_end=1.0)
@@ -648,7 +648,7 @@ OBJECTS = {
 def test_objects_that_are_called_run_without_kernels_with_a_notice(kind, stepper):
     system = by_function(OBJECTS[kind])
     options = {"dt": 0.1, "t_end": 0.5, "stepper": stepper}
-    word = "calls a function that is not a kernel" if kind == "dict" else f"is an object of type {kind}, not a function"
+    word = "is not in the kernel language" if kind == "dict" else f"is an object of type {kind}, not a function"
     with pytest.warns(RuntimeWarning, match=f"force of system 'system' {word}.*docs/kernels.md") as told:
         run = ss.simulate(system, [1.0], [0.0], **options)
     assert len(told) == 1 and told[0].filename == __file__ and run.engine == "reference"

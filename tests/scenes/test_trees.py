@@ -156,7 +156,7 @@ def test_islands_with_joints_ask_for_the_memory_that_they_take(floor, loop, monk
         monkeypatch.setattr(pool, name, 0)
     made = []
     monkeypatch.setattr(trees, "pool_of", lambda *sizes: made.append(pool.pool_of(*sizes)) or made[-1])
-    residual, _ = trees.solve_joined(island, engine.options, engine.parent, False)
+    residual, _ = trees.solve_joined(island, engine.options, engine.parent, False, False)
     assert residual <= engine.options.tol
     (found,) = made
     # joints that hold bodies take nothing for their rows; without a loop there are no pairs of bodies

@@ -213,6 +213,9 @@ class AdjointMotion(VariedMotion):
         self._flush()
         super()._act(event)
 
+    def _book_pushes(self, impulses: Array, dt: Array) -> None:
+        """Impulses are not asked for."""
+
     def _jump(self, event: Event, before: Mode, x: Array, happened: int) -> None:
         """Carry the column over an event, and keep what the event does to any column."""
         n, k, first = 2 * self.f, len(self.mixture), len(self.moments)

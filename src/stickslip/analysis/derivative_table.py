@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from html import escape
 from typing import Any
 
@@ -12,7 +13,7 @@ from stickslip.trajectory import Trajectory
 _ROWS, _COLUMNS, _DOUBTS = 26, 8, 3  # that are shown; of what is left out the number is
 
 
-class DerivativeTable:
+class DerivativeTable(ABC):
     """A result with derivatives `end` (2 f, k) of the end of a run, one column per name."""
 
     names: tuple[str, ...]
@@ -21,9 +22,9 @@ class DerivativeTable:
     reason: str
     trajectory: Trajectory
 
+    @abstractmethod
     def headline(self) -> str:
         """What the derivatives are of, in one line."""
-        raise NotImplementedError
 
     def count(self) -> str:
         """How many quantities there are, in words."""

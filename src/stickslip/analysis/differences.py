@@ -25,12 +25,13 @@ _ROUGH = 1e-6  # entries whose orders differ by more than this share are not kno
 _COUNTS = 1e-9  # share of the largest entry of its row below which an entry does not count
 
 
-def derivative(at: Callable[[float], Array]) -> tuple[Array, float]:
+def derivative(at: Callable[[float], Array], round_off: float = _ROUND_OFF) -> tuple[Array, float]:
     """Slope at 0 of a function of a number, and its relative error.
 
     Parameters
     ----------
     at : function of s that returns an array, smooth for |s| <= 4 or at least near 0; the first axis counts rows
+    round_off : of a value, relative
 
     Returns
     -------
@@ -46,7 +47,7 @@ def derivative(at: Callable[[float], Array]) -> tuple[Array, float]:
         eighth, sixth = (np.tensordot(w, pairs[: len(w)], 1) / h for w in (_EIGHTH_ORDER, _SIXTH_ORDER))
         corner = np.tensordot(_CORNER, even, 1) / h
         apart = np.where(np.isfinite(eighth), np.abs(eighth - sixth) + np.abs(corner), np.inf)
-        rounding = np.maximum(_ROUND_OFF * np.abs(values), _SMALL * np.abs(values - here)).max(axis=(0, 1)) / h
+        rounding = np.maximum(round_off * np.abs(values), _SMALL * np.abs(values - here)).max(axis=(0, 1)) / h
         if cut == 0:
             best, left, noise = eighth, apart, rounding
         better = apart < left

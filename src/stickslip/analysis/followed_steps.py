@@ -51,6 +51,8 @@ from stickslip.scenes.touching import ContactLog
 AWAY = 1e-4  # of sizes and velocities: how far differences look; their error is its fourth power
 _NEARER = 1e-6  # the same where contacts change farther away: less exact by rounding
 _SAME = 1e-7  # share of the velocities by which the end of a step may miss the equations that are differentiated
+_NO_EFFECT = 2e-15  # rounding of velocities, relative
+_AT_REST = 1e-4  # share of the speed that the run has had, below which velocities are at rest
 _CORNER = 1e-3  # of a slope: one-sided slopes that differ by more tell of a corner
 _ROUNDING = 1e-11  # [m/s, m]: what contact points and velocities are rounded by
 _CONTRADICT = 1e-6  # of what contacts ask for: less is the error of differences
@@ -97,6 +99,7 @@ class Followed(ContactLog):
         self.twin, self.columns, self.X, self.carried, self.every = twin, columns, X, carried, every
         self.Z = np.zeros((0 if twin.joints is None else len(twin.joints.row), len(columns)))
         self.largest = np.zeros(len(columns))  # size that each column has had
+        self.fastest = 0.0  # speed that the run has had
         self.before: Moment | None = None
         self.pairs_old, self.pushed = 0, 0.0
         self.kept: list[tuple[float, Array, Array]] = []
@@ -159,7 +162,7 @@ class Followed(ContactLog):
             row = engine.joints.row[held.rows]
             z, target = row.impulse.copy(), row.target
         if engine.joints is not None or held.renewed:
-            speed = np.abs(engine.bodies.end).max() + np.abs(engine.bodies.free).max()
+            speed = np.abs(engine.bodies.end).max() + np.abs(engine.bodies.free).max() + self._round_off(engine)
         levels, looks, about = [], [], None
         for _ in range(_LEVELS):
             level = Level(r, z, about)
@@ -182,11 +185,15 @@ class Followed(ContactLog):
     def _require_met(self, engine: SceneEngine, look: Look, t: float) -> None:
         """Raise ArithmeticError where the equations that are differentiated are not those of the step."""
         moves = engine.bodies.kind > layout.STATIC
-        size = np.abs(engine.bodies.vel[moves]).max(initial=0.0) + engine.options.dt * np.linalg.norm(
-            engine.options.gravity
-        )
+        size = np.abs(engine.bodies.vel[moves]).max(initial=0.0) + self._round_off(engine)
+        size += engine.options.dt * np.linalg.norm(engine.options.gravity)
         if np.abs(look.vel[moves] - engine.bodies.vel[moves]).max(initial=0.0) > _SAME * max(size, 1e-300):
             raise ArithmeticError(f"the step at t = {t:.9g} s does not meet its own equations")
+
+    def _round_off(self, engine: SceneEngine) -> float:
+        """A speed [m/s] beside that of the step: what has come to rest has velocities of rounding errors alone."""
+        self.fastest = max(self.fastest, float(np.abs(engine.bodies.vel).max(initial=0.0)))
+        return _AT_REST * self.fastest
 
     def _carry(self, moment: Moment, held: Held, levels: list[Level], looks: list[Look], engine: SceneEngine) -> None:
         """X and Z behind the step."""
@@ -208,8 +215,18 @@ class Followed(ContactLog):
         shift[:, 3:] += time * np.einsum("nij,njk->nik", left_slopes(time * look.vel[:, 3:]), change[:, 3:])
         self.X = np.concatenate([shift, dvel + change], axis=1)
         self.X[self.twin.bodies.kind <= layout.STATIC] = 0.0
+        self.X[:, :, self._without_effect()] = 0.0
         self.Z[:] = 0.0
         self.Z[held.rows] = dy[level.r.size :]
+
+    def _without_effect(self) -> Array:
+        """Columns (k,) of quantities that have had no effect so far, such as a mass in free fall: rounding alone.
+
+        Differences of two values of a quantity p, which are AWAY |p| apart, have an error of round-off v / (AWAY |p|).
+        """
+        size = np.abs(self.X).max(axis=(0, 1), initial=0.0)
+        noise = [_NO_EFFECT * self.fastest / column.away if column.engines else 0.0 for column in self.columns]
+        return np.asarray((size <= noise) & (self.largest <= noise))
 
     def _impulses(self, t: float, look: Look, solved: Solved, sums: list[Sum]) -> Array:
         """Derivatives of the impulses of one level, (m dim + R, k)."""

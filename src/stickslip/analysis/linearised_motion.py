@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.analysis.impulse_slopes import impulse_slopes
 from stickslip.analysis.law_branch import LawBranch
-from stickslip.analysis.saltation import FollowedMotion, ImpactBranch, Undefined, differences, time_difference
+from stickslip.analysis.saltation import FollowedMotion, ImpactBranch, Undefined
 from stickslip.analysis.slopes import Slopes
 from stickslip.checks import Array
 from stickslip.events.modes import Mode
@@ -91,13 +92,17 @@ class LinearisedMotion(FollowedMotion):
             lambda Z, y: self.slopes.motion(Z, mode, y), self.points(t, x, mode), self.basis(), size
         )
 
-    def _impact_slopes(self, z: Array, D: Array) -> tuple[Array, Array]:
-        """Derivatives (f, K) of the velocities behind the last impact in directions D, and these velocities (f,)."""
+    def _impact_slopes(self, z: Array, D: Array) -> tuple[Array, Array, Array]:
+        """Derivatives of the last impact in directions D: of velocities behind it (f, K), and of impulses (n, 2, K).
+
+        In between stand these velocities, (f,).
+        """
         assert self.hit is not None
         f, n = self.f, 2 * self.f
         x, t = z[:n], float(z[n])
         if type(self.law) is not Newton:
-            return self._law_slopes(x, t, D), self.hit.u
+            slopes = self._law_slopes(x, t, D)
+            return slopes[:f], self.hit.u, slopes[f:].reshape(self.system.n_contacts, 2, D.shape[1])
         branch = ImpactBranch.of(self, x)
         if branch.at_the_bound:
             self.doubt(t, "friction of an impact is right at its bound: the derivative holds on one side")
@@ -105,7 +110,7 @@ class LinearisedMotion(FollowedMotion):
         residual, size = self.slopes.impact(branch)
         y, dy = self.slopes.solved(residual, z[:, None], D, size)
         self._require_consistent(y[:f, 0], self.hit.u, t, x[f:])
-        return dy[:f, 0], self.hit.u
+        return dy[:f, 0], self.hit.u, impulse_slopes(self.slopes, branch, z, D, y[:, 0], dy[:, 0])
 
     def _doubt_pushes(self, x: Array, t: float) -> None:
         """Doubt impacts in which a contact touches, neither pushed nor left behind."""
@@ -125,36 +130,16 @@ class LinearisedMotion(FollowedMotion):
                 self.doubt(t, f"contact {self.names[k]!r} is just loaded in an impact: the derivative is one-sided")
 
     def _law_slopes(self, x: Array, t: float, D: Array) -> Array:
-        """Derivatives of the velocities behind an impact under another law than Newton's: differences of the law."""
-        n, f = 2 * self.f, self.f
+        """Derivatives of an impact under another law than Newton's, (f + 2 n, K), as in `LawBranch.blow`."""
         if self.system.has_friction_laws:
             raise Undefined(
                 f"an impact under law {self.law.name!r} has friction that depends on slip: no derivative is known"
             )
         branch = LawBranch.of(self, x)
+        found = branch.slopes(x, t, D)
         if branch.at_the_bound:
             self.doubt(t, "the impact law has a corner right at an impact: the derivative holds on one side")
-        by_x = differences(lambda x: branch.jump(x, t)[f:], x)
-        by_t = time_difference(lambda t: branch.jump(x, t)[f:], t, min(5e-4, 1e-3 * self.span))
-        return np.asarray(by_x @ D[:n] + np.outer(by_t, D[n]) + self._law_by_parameters(branch, x, t, D[n + 1 :]))
-
-    def _law_by_parameters(self, branch: LawBranch, x: Array, t: float, directions: Array) -> Array:
-        kept, columns, f = self.p, [], self.f
-        try:
-            for d in directions.T:
-                size = max((abs(kept[i]) or 1.0) for i in np.flatnonzero(d)) if d.any() else 1.0
-                step = 6e-6 * size
-                ends = []
-                for sign in (1.0, 0.0, -1.0):
-                    self.p = kept + sign * step * d
-                    ends.append(branch.jump(x, t)[f:])
-                ahead, behind = ends[0] - ends[1], ends[1] - ends[2]
-                if np.abs(ahead - behind).max() > 1e-3 * (np.abs(ahead).max() + np.abs(behind).max()) + 1e-13:
-                    self.doubt(t, "the impact law has a corner right at an impact: the derivative holds on one side")
-                columns.append((ends[0] - ends[2]) / (2.0 * step))
-        finally:
-            self.p = kept
-        return np.stack(columns, axis=-1)
+        return found
 
     def _landing_slopes(self, z: Array, D: Array, closed: np.ndarray, sense: Array) -> Array:
         """Derivatives (f, K) of the velocities behind the projection onto closed contacts, in directions D."""

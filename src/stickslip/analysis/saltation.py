@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from stickslip.analysis.law_branch import LawBranch
+from stickslip.analysis.shared_loads import holds_with_room
 from stickslip.checks import Array
 from stickslip.contact.planar import solver_from
 from stickslip.events.arcs import Arc, Event
@@ -247,13 +248,23 @@ class FollowedMotion(Motion):
                 f"an impact under law {self.law.name!r} at t = {event.t:.9g} s has friction that depends on slip: no "
                 "saltation matrix is known for that"
             )
-        branch = ImpactBranch.of(self, x) if newton else LawBranch.of(self, x)
-        D_x = differences(lambda x: branch.jump(x, event.t), x)
-        D_t = time_difference(lambda t: branch.jump(x, t), event.t, min(_TIME_STEP, 1e-3 * self.span))
+        D_x, D_t, at_the_bound = self._newton_slopes(x, event.t) if newton else self._law_jump_slopes(x, event.t)
         S = D_x + np.outer(f_E - D_x @ f_A - D_t, rows[0])
         kind = EVENT_KINDS[STRIKES]
-        one_sided = branch.at_the_bound or len(closing) < len(event.slots) or _disagree(rows)
+        one_sided = at_the_bound or len(closing) < len(event.slots) or _disagree(rows)
         return Switch(event.t, tuple(event.slots), kind, S, rows[0], speed, one_sided)
+
+    def _newton_slopes(self, x: Array, t: float) -> tuple[Array, Array, bool]:
+        """Derivatives of the jump by the state and by time, and whether a branch of Newton's law ends right here."""
+        branch = ImpactBranch.of(self, x)
+        D_t = time_difference(lambda t: branch.jump(x, t), t, min(_TIME_STEP, 1e-3 * self.span))
+        return differences(lambda x: branch.jump(x, t), x), D_t, branch.at_the_bound
+
+    def _law_jump_slopes(self, x: Array, t: float) -> tuple[Array, Array, bool]:
+        """What `_newton_slopes` gives, of another law."""
+        branch, f, n = LawBranch.of(self, x), self.f, 2 * self.f
+        whole = np.concatenate([np.eye(f, n + 1), branch.slopes(x, t, np.eye(n + 1 + len(self.p), n + 1))[:f]])
+        return whole[:, :n], whole[:, n], branch.at_the_bound
 
     def struck(self, closing: list[tuple[int, int]]) -> list[int]:
         """Contacts that collided: the closing ones, or all where a kink turned contacts against each other."""
@@ -328,7 +339,7 @@ class ImpactBranch:
         _, eps_T = motion.law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
         N, T = hit.normal_impulse, hit.tangential_impulse
         pushing = N > 0.0
-        _, W_T, w_hat = system.geometry(motion.q, motion.t, p)
+        W_N, W_T, w_hat = system.geometry(motion.q, motion.t, p)
         frictional = pushing & (mu > 0.0) & W_T.any(axis=1)
         before, after = hit.tangential_velocity_before, hit.tangential_velocity_after
         # Relative to what slip is made of: a contact that rolls has a slip of round-off before and after.
@@ -339,10 +350,19 @@ class ImpactBranch:
             _require_constant(motion, np.abs(after), slips)
         room = np.where(frictional, 1.0 - np.abs(T) / np.where(frictional, mu * N, 1.0), 1.0)
         between = frictional & (np.where(slips, off, room) < _AT_THE_BOUND)
+        held, bound = frictional & ~slips, (mu, 0.0 * mu)
+        if np.any(between & held) and holds_with_room((W_N, W_T), (N, T), bound, held, pushing):
+            between &= slips
         ratio = np.where(slips, T / np.where(pushing, N, 1.0), 0.0)
         speed = np.abs(after)
         there = system.sliding_friction(speed, p, (x[: motion.f], motion.t))
         return cls(motion, pushing, frictional & ~slips, ratio, there, speed, bool(between.any()))
+
+    def rows(self) -> list[tuple[int, int]]:
+        """Contact and part (0 normal, 1 tangential) of the impulses that are unknowns, the constraints last."""
+        N, T = np.flatnonzero(self.pushing), np.flatnonzero(self.sticking)
+        constraints = self.motion.system.constraints
+        return [*((int(k), 0) for k in N), *((int(k), 1) for k in T), *((int(k), 1) for k in constraints)]
 
     def jump(self, x: Array, t: float) -> Array:
         """(q, u+) of a state before the impact, (2 f,)."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stickslip.analysis.derivative_table import DerivativeTable
+from stickslip.analysis.impulse_slopes import Impulses
 from stickslip.analysis.progress import not_interrupted
 from stickslip.analysis.sensitivity_in_space import columns_in_space
 from stickslip.analysis.varied_motion import VariedMotion
@@ -21,7 +22,7 @@ from stickslip.io.disk import file_path, replacing
 from stickslip.laws import ImpactLaw, law_from
 from stickslip.mechanisms.generate import module_or_plain
 from stickslip.scenario import Scenario, require_scenario
-from stickslip.trajectory import Trajectory
+from stickslip.trajectory import IMPACT_COLUMNS, Trajectory
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -61,6 +62,7 @@ class Sensitivity(DerivativeTable):
     t : (n,) times [s];  q, u : (n, f, k) derivatives of coordinates and velocities; nan where there are none
     end : (2 f, k), those of (q, u) at the end
     event_times : `EventTimes`
+    impulses : `Impulses`, the impulses of all impacts with their derivatives
     reliable : whether the derivatives exist, on both sides, all along the run
     reason : where and why not; empty where reliable
     doubts : (time [s], reason) of every doubt
@@ -74,6 +76,7 @@ class Sensitivity(DerivativeTable):
     u: Array
     end: Array
     event_times: EventTimes
+    impulses: Impulses
     reliable: bool
     reason: str
     doubts: tuple[tuple[float, str], ...]
@@ -87,10 +90,12 @@ class Sensitivity(DerivativeTable):
         )
 
     def to_xarray(self) -> xr.Dataset:
-        """The derivatives as an `xarray.Dataset` with the dimensions time, coordinate, velocity, quantity, event."""
+        """The derivatives as an `xarray.Dataset` with the dimensions time, coordinate, velocity, quantity, event,
+        impact."""
         import xarray as xr
 
-        run, events = self.trajectory, self.event_times
+        run, events, pushes = self.trajectory, self.event_times, self.impulses
+        newton_seconds = {"units": "N s"}
         return xr.Dataset(
             {
                 "dq": (("time", "coordinate", "quantity"), self.q),
@@ -98,6 +103,12 @@ class Sensitivity(DerivativeTable):
                 "event_dt": (("event", "quantity"), events.dt),
                 "event_kind": (("event",), np.array(events.kinds, dtype=str)),
                 "event_contacts": (("event",), np.array([", ".join(names) for names in events.contacts], dtype=str)),
+                "normal_impulse": (("impact",), pushes.normal, newton_seconds),
+                "tangential_impulse": (("impact",), pushes.tangential, newton_seconds),
+                "dnormal_impulse": (("impact", "quantity"), pushes.dnormal),
+                "dtangential_impulse": (("impact", "quantity"), pushes.dtangential),
+                "impact_dt": (("impact", "quantity"), pushes.dt),
+                "impact_contact": (("impact",), np.array(pushes.contacts, dtype=str)),
             },
             {
                 "time": ("time", self.t, {"units": "s"}),
@@ -105,6 +116,7 @@ class Sensitivity(DerivativeTable):
                 "velocity": list(run.velocity_names),
                 "quantity": list(self.names),
                 "event_time": ("event", events.t, {"units": "s"}),
+                "impact_time": ("impact", pushes.t, {"units": "s"}),
             },
             {
                 "system": run.system_name,
@@ -131,6 +143,7 @@ class Sensitivity(DerivativeTable):
             "event_dt": events.dt,
             "event_kinds": events.kinds,
             "event_contacts": [", ".join(names) for names in events.contacts],
+            **self.impulses.arrays(),
             "reliable": self.reliable,
             "reason": self.reason,
         }
@@ -212,8 +225,10 @@ def _along(motion: VariedMotion, names: tuple[str, ...], times: Array, run: Traj
         tuple(moment.contacts for moment in moments),
     )
     reliable = not doubts and bool(np.all(np.isfinite(X)))
+    pushed = zip(*motion.pushes, strict=True) if motion.pushes else ((), ())
+    impulses = Impulses.of_rows(names, run.contact_names, motion.impacts, *pushed)
     return Sensitivity(
-        names, times, X[:, :f], X[:, f:], X[-1], events, reliable, reason, doubts, run, motion.slopes.exact
+        names, times, X[:, :f], X[:, f:], X[-1], events, impulses, reliable, reason, doubts, run, motion.slopes.exact
     )
 
 
@@ -226,8 +241,12 @@ def _in_space(scenario: Scenario, names: tuple[str, ...], run: Trajectory, optio
         np.asarray(table["time"], float), found.dt, tuple(map(str, table["kind"])),
         tuple((str(contact),) for contact in table["contact"]),
     )  # fmt: skip
-    X = found.X
-    return Sensitivity(names, run.t, X[:, :f], X[:, f:], X[-1], events, not doubts, reason, doubts, run, False)
+    X, d = found.X, found.impacts
+    rows = np.stack([run.impacts()[key] for key in IMPACT_COLUMNS], axis=-1)
+    impulses = Impulses.of_rows(names, run.contact_names, rows, d[:, 1:], d[:, 0])
+    return Sensitivity(
+        names, run.t, X[:, :f], X[:, f:], X[-1], events, impulses, not doubts, reason, doubts, run, False
+    )
 
 
 def with_params(scenario: Scenario, params: Any) -> Scenario:

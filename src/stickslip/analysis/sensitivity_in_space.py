@@ -28,10 +28,14 @@ _FOURTH = np.array([8.0, -1.0, 0.0]) / 12.0
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Derivatives at the samples (n, 2 f, k), of event times (m, k), and doubts (time [s], reason)."""
+    """Derivatives at the samples (n, 2 f, k), of event times (m, k), of impacts (i, 3, k), doubts (time [s], reason).
+
+    An impact has a time, a normal and a tangential impulse; its rows are those of `Trajectory.impacts()`.
+    """
 
     X: Array
     dt: Array
+    impacts: Array
     doubts: tuple[tuple[float, str], ...]
 
 
@@ -42,8 +46,8 @@ def columns_in_space(scenario: Scenario, names: tuple[str, ...], run: Trajectory
         column = _Column(scenario, name, run, options)
         found.append(column.best())
         doubts += column.doubts
-    X, dt = (np.stack(parts, axis=-1) for parts in zip(*found, strict=True))
-    return Columns(X, dt, tuple(doubts))
+    X, dt, impacts = (np.stack(parts, axis=-1) for parts in zip(*found, strict=True))
+    return Columns(X, dt, impacts, tuple(doubts))
 
 
 class _Column:
@@ -60,13 +64,14 @@ class _Column:
             if name in states
             else (lambda x: replace(scenario, params={**(scenario.params or {}), name: x}))
         )
-        self.events = _events(run)
+        self.events, self.impacts = _events(run), run.impacts()
         self.doubts: list[tuple[float, str]] = []
 
-    def best(self) -> tuple[Array, Array]:
-        """Derivatives at the samples (n, 2 f) and of event times (m,); nan where no runs beside the motion tell."""
+    def best(self) -> tuple[Array, Array, Array]:
+        """Derivatives at the samples (n, 2 f), of event times (m,) and impacts (i, 3); nan where no runs tell."""
         times, said = self.run.t, ""
         X, dt = np.full((len(times), 2 * self.run.q.shape[1]), np.nan), np.full(len(self.events), np.nan)
+        pushes = np.full((len(self.impacts), 3), np.nan)
         error, late = np.full(len(times), np.inf), np.inf
         for share in _SHARES:
             step = share * (abs(self.value) or 1.0)
@@ -75,8 +80,7 @@ class _Column:
             except (ValueError, ArithmeticError, MotionError) as problem:
                 said = said or str(problem)
                 continue
-            d = [np.array([(one[k] - two[k]) / step for one, two in pairs], dtype=object) for k in (0, 1)]
-            states, moments = (np.stack([np.asarray(row, float) for row in part]) for part in d)
+            states, moments, blows = (np.stack([(one[k] - two[k]) / step for one, two in pairs]) for k in range(3))
             sixth, fourth = (np.tensordot(w, states, 1) for w in (_SIXTH, _FOURTH))
             off = np.abs(sixth - fourth).max(axis=1)
             event_dt = _SIXTH @ moments if len(self.events) else dt
@@ -85,12 +89,13 @@ class _Column:
             better = off < error
             X[better], error[better] = sixth[better], off[better]
             if np.all(np.isfinite(error)) and error.max() <= _PLENTY * max(np.abs(X).max(), 1e-3):
-                dt = event_dt
+                dt, pushes = event_dt, np.tensordot(_SIXTH, blows, 1)
                 break
             if len(self.events) and np.abs(event_dt - _FOURTH @ moments).max() < late:
                 dt, late = event_dt, float(np.abs(event_dt - _FOURTH @ moments).max())
+                pushes = np.tensordot(_SIXTH, blows, 1)
         self._judge(X, error, said)
-        return X, dt
+        return X, dt, pushes
 
     def _judge(self, X: Array, error: Array, said: str) -> None:
         """Doubt what the runs do not tell, at the first sample where they do not."""
@@ -106,15 +111,19 @@ class _Column:
             text = "an event is right at this sample" if np.isinf(error[first]) else f"an error of {error[first]:.1e}"
             self.doubts.append((float(self.run.t[first]), f"{self.name!r}: differences of runs leave {text}"))
 
-    def _beside(self, away: float) -> tuple[Array, Array]:
-        """States (n, 2 f) and event times (m,) of the run with the quantity changed by `away`."""
+    def _beside(self, away: float) -> tuple[Array, Array, Array]:
+        """States (n, 2 f), event times (m,) and impacts (i, 3) of the run with the quantity changed by `away`."""
         run = not_interrupted(self.at(self.value + away).simulate(**self.options))
         if not run.complete:
             raise ArithmeticError(run.status)
         events = _events(run)
         if [what for _, what in events] != [what for _, what in self.events]:
             raise ArithmeticError("events come, go or change their order")
-        return np.concatenate([run.q, run.u], axis=1), np.array([t for t, _ in events])
+        table = run.impacts()
+        if table["contact"].tolist() != self.impacts["contact"].tolist():
+            raise ArithmeticError("contacts of impacts come or go")
+        blows = np.stack([table[key] for key in ("time", "normal_impulse", "tangential_impulse")], axis=-1)
+        return np.concatenate([run.q, run.u], axis=1), np.array([t for t, _ in events]), blows
 
 
 def _events(run: Trajectory) -> list[tuple[float, tuple[str, str]]]:

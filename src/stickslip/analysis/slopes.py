@@ -8,6 +8,7 @@ their own, are differentiated by central differences of order 8 instead.
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -69,6 +70,18 @@ class _ComplexMath:
         return np.ceil(np.real(x))
 
 
+class _Remainders(ast.NodeTransformer):
+    """Writes a % b, which complex numbers do not have, as a - b floor(a / b)."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> Any:
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.Mod):
+            return node
+        floor = ast.Attribute(ast.Name("math", ast.Load()), "floor", ast.Load())
+        turns = ast.Call(floor, [ast.BinOp(node.left, ast.Div(), node.right)], [])
+        return ast.BinOp(node.left, ast.Sub(), ast.BinOp(node.right, ast.Mult(), turns))
+
+
 @dataclass(frozen=True, eq=False)
 class Parts:
     """Values of the model functions at K points; the last axis of every array counts the points."""
@@ -106,7 +119,8 @@ class Slopes:
                 "sincos": lambda x: (np.sin(x), np.cos(x)),
             }  # fmt: skip
             for text in (system.source(), system.drift_source()):
-                exec(compile(text, f"<derivatives of {system.name}>", "exec"), self._namespace)
+                tree = ast.fix_missing_locations(_Remainders().visit(ast.parse(text)))
+                exec(compile(tree, f"<derivatives of {system.name}>", "exec"), self._namespace)
 
     # -- values at many points -------------------------------------------------------------------------------
 
@@ -262,9 +276,7 @@ class Slopes:
         M (u+ - u-) = R Lambda; pushing: gamma_N+ = -eps_N gamma_N-; sticking: gamma_T+ = -eps_T gamma_T-;
         slipping: Lambda_T = -s mu Lambda_N with s of the slip that is left.
         """
-        system, motion = self.system, branch.motion
-        N, T = np.flatnonzero(branch.pushing), np.flatnonzero(branch.sticking)
-        rows = [*((int(k), 0) for k in N), *((int(k), 1) for k in T), *((int(k), 1) for k in system.constraints)]
+        system, motion, rows = self.system, branch.motion, branch.rows()
         side = -np.sign(branch.ratio)
 
         def left(Z: Array, y: Array) -> Array:
@@ -272,9 +284,7 @@ class Slopes:
             eps = [
                 self._restitution(values, number, motion) for number, values in enumerate((parts.eps_N, parts.eps_T))
             ]
-            mu = parts.mu
-            if system.has_friction_laws:
-                mu = self.friction(Z, np.repeat(branch.speed[:, None], Z.shape[1], axis=1) + 0.0 * mu)
+            mu = self.blow_friction(Z, branch, parts)
             push = [parts.W_T[k] if part else parts.W_N[k] - side[k] * mu[k] * parts.W_T[k] for k, part in rows]
             balance = np.einsum("ijk,jk->ik", parts.M, y[: self.f] - u)
             below = []
@@ -286,6 +296,13 @@ class Slopes:
             return np.concatenate([balance, np.array(below).reshape(len(rows), Z.shape[1])])
 
         return left, self.f + len(rows)
+
+    def blow_friction(self, Z: Array, branch: ImpactBranch, parts: Parts | None = None) -> Array:
+        """Coefficients of friction in an impact, (n, K): those of the slip behind it."""
+        mu = self.parts(Z, approaches=True).mu if parts is None else parts.mu
+        if self.system.has_friction_laws:
+            mu = self.friction(Z, np.repeat(branch.speed[:, None], Z.shape[1], axis=1) + 0.0 * mu)
+        return mu
 
     def _restitution(self, own: Array, number: int, motion: Any) -> Array:
         """Coefficients of the law, (n, K): the contacts' own with their derivatives, or numbers of the law."""
@@ -361,14 +378,28 @@ def solve_balance(K: Array, b: Array, f: int, transposed: bool = False) -> Array
     """K^-1 b, or K^-T b, of matrices K (P, m, m) whose first f rows are a balance of forces; the least unknowns where
     rows are implied by others.
     """
-    inertia = np.abs(np.einsum("pii->pi", K)[:, :f])
-    size = np.ones(K.shape[:2])
-    size[:, :f] = np.sqrt(np.where(inertia > 0.0, inertia, 1.0))
-    below = np.abs(K[:, f:, :f] / size[:, None, :f]).max(axis=2, initial=0.0)
-    size[:, f:] = np.where(below > 0.0, below, 1.0)
+    size = _balance_sizes(K, f)
     scaled, right = K / size[:, :, None] / size[:, None, :], b / size[:, :, None]
     scaled = scaled.swapaxes(1, 2) if transposed else scaled
     values = np.linalg.svd(scaled, compute_uv=False)
     if np.all(values[:, -1] > _SINGULAR * values[:, 0]):
         return np.asarray(np.linalg.solve(scaled, right) / size[:, :, None])
     return np.asarray(np.linalg.pinv(scaled, _SINGULAR) @ right / size[:, :, None])
+
+
+def open_unknowns(K: Array, f: int) -> np.ndarray:
+    """Unknowns of a matrix K (m, m), as in `solve_balance`, that rows which imply others leave open, (m,)."""
+    size = _balance_sizes(K[None], f)[0]
+    _, values, right = np.linalg.svd(K / size[:, None] / size[None, :])
+    free = right[values <= _SINGULAR * values[0]]
+    return np.asarray(np.abs(free).max(axis=0, initial=0.0) > 1e-6)
+
+
+def _balance_sizes(K: Array, f: int) -> Array:
+    """Sizes of the unknowns of matrices K (P, m, m) whose first f rows are a balance of forces, (P, m)."""
+    inertia = np.abs(np.einsum("pii->pi", K)[:, :f])
+    size = np.ones(K.shape[:2])
+    size[:, :f] = np.sqrt(np.where(inertia > 0.0, inertia, 1.0))
+    below = np.abs(K[:, f:, :f] / size[:, None, :f]).max(axis=2, initial=0.0)
+    size[:, f:] = np.where(below > 0.0, below, 1.0)
+    return size

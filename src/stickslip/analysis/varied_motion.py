@@ -20,6 +20,7 @@ import numpy as np
 from stickslip.analysis.collocation import NODES, STAGES, collocated
 from stickslip.analysis.linearised_motion import MARGIN, LinearisedMotion
 from stickslip.analysis.saltation import Undefined
+from stickslip.analysis.shared_loads import holds_with_room, implied
 from stickslip.checks import Array
 from stickslip.events.acceleration import AccelerationProblem, Accelerations
 from stickslip.events.arcs import Arc, Event
@@ -31,6 +32,7 @@ from stickslip.trajectory import ACCUMULATES, EVENT_KINDS, GRAZES, KINK, STRIKES
 PIECES = 2  # collocation steps per arc, at least
 _GRAZING = 1e-7  # a rate of a guard below this share of its terms
 _TOGETHER = 1e-6  # times of coinciding events may move apart by this share
+_ROUNDING = 1e-13  # share of the run by which times that a quantity does not move seem to move
 _AT_ONCE = 1e-10  # share of the run: events that near are at once
 _SAME_FIELD = 1e-9  # fields that differ by less than this share are one
 
@@ -52,13 +54,16 @@ class VariedMotion(LinearisedMotion):
     Attributes
     ----------
     moments : events so far, with the derivatives of their times
+    pushes : of every row of `impacts`: derivatives (2, k) of normal and tangential impulse, and of the time (k,)
     defect : largest relative violation of the linearised equations of closed contacts behind an event
     """
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.moments: list[Moment] = []
+        self.pushes: list[tuple[Array, Array]] = []
         self.defect = 0.0
+        self.vague = 0.0  # time [s] whose round-off is that of the last event: its indicator has a round-off, too
         self.edges: list[tuple[float, str]] = []  # corners of laws that the last mode was entered at
 
     # -- between events --------------------------------------------------------------------------------------
@@ -134,7 +139,8 @@ class VariedMotion(LinearisedMotion):
         self._doubt_start(here, D, X, gaps, near)
         self._doubt_constraints(here, X)
         if self.hit is not None:
-            D[f:n] = self._impact_slopes(here, D)[0]
+            D[f:n], _, impulses = self._impact_slopes(here, D)
+            self._book_pushes(impulses, np.zeros(X.shape[1]))
             here[f:n] = self.hit.u
         assert self.settled is not None
         closed, sense = self.settled
@@ -255,13 +261,22 @@ class VariedMotion(LinearisedMotion):
                 self.edges.append(
                     (self.t, f"contact {self.names[k]!r} is just loaded: the derivative holds on one side")
                 )
-            elif problem.candidate[i] and hold[i] < MARGIN:
+            elif problem.candidate[i] and hold[i] < MARGIN and not self._others_hold_it(problem, solution, i):
                 self.edges.append(
                     (
                         self.t,
                         f"friction of contact {self.names[k]!r} is at its bound: the derivative holds on one side",
                     )
                 )
+
+    def _others_hold_it(self, problem: AccelerationProblem, solution: Accelerations, i: int) -> bool:
+        """Whether a contact at rest has its friction at the bound by a choice of shares alone."""
+        rests = problem.candidate & (np.abs(solution.slide) <= MARGIN * problem.scale(solution)[:, 1])
+        if not rests[i] or rests.sum() < 2:
+            return False
+        carries = (solution.lambda_N > 0.0) | ~problem.normal
+        W, load = (problem.W_N, problem.W_T), (solution.lambda_N, solution.lambda_T)
+        return bool(carries[i]) and holds_with_room(W, load, (problem.mu, problem.a), rests, carries)
 
     def _implied(self, problem: AccelerationProblem, i: int) -> bool:
         """Whether a closed contact has no equation of its own because others imply it."""
@@ -272,11 +287,7 @@ class VariedMotion(LinearisedMotion):
             return False
         rows = [problem.W_N[j] for j in range(len(problem.index)) if mode.normal[problem.index[j]] != 0]
         rows += [problem.W_T[j] for j in range(len(problem.index)) if mode.stick[problem.index[j]] > 0]
-        w = problem.W_N[i] if normal else problem.W_T[i]
-        if not rows:
-            return False
-        basis = np.array(rows).T
-        return bool(np.abs(basis @ np.linalg.lstsq(basis, w, rcond=1e-9)[0] - w).max() < 1e-9 * np.abs(w).max())
+        return implied(np.array(rows), problem.W_N[i] if normal else problem.W_T[i])
 
     def _doubt_kinks(self, passed: tuple[int, ...]) -> None:
         """Doubt a motion right on a kink that a change moves it off; `passed` are the kinks of the event itself."""
@@ -323,6 +334,12 @@ class VariedMotion(LinearisedMotion):
         super()._act(event)
         if self.book.counts["impacts without collision"] > jams:
             self.lose(event.t, "an impact without collision: no derivative is known for it")
+        self._pass(event, before, x, happened, grazes)
+        columns = self.X.shape[1]  # what has no derivative is in the list as well
+        self._book_pushes(np.full((self.system.n_contacts, 2, columns), np.nan), np.full(columns, np.nan))
+
+    def _pass(self, event: Event, before: Mode, x: Array, happened: int, grazes: int) -> None:
+        """Carry X over what has just happened, if anything has; `grazes`: how many there were before."""
         if not event.slots or self._only_gates(event) or not np.all(np.isfinite(self.X)):
             return
         if self.book.counts["grazes"] > grazes and self.hit is None and change_of(before, self.mode, event) is None:
@@ -353,13 +370,13 @@ class VariedMotion(LinearisedMotion):
                     continue
                 raise Undefined(f"{self._slot_name(slot)} meets its event tangentially: it grazes")
             moves.append(-(g[:n] @ self.X + g[n + 1 :]) / slope)
+            self.vague = float(np.abs(g[:n]) @ np.abs(z[:n]) / abs(slope))
         dt = moves[0]
         if len(event.slots) > 1 and not smooth:
             self._doubt_together(t, z, D, before, event, f_A, slots, moves)
         if self.moments and t - self.moments[-1].t <= _AT_ONCE * self.span and not smooth:
             last = self.moments[-1]
-            apart = np.abs(last.dt - dt).max(initial=0.0)
-            if last.contacts != self._slot_contacts(slots) and not apart <= _TOGETHER * np.abs(dt).max(initial=0.0):
+            if last.contacts != self._slot_contacts(slots) and self._parted(dt, last.dt):
                 self.doubt(t, "two events at once, which a change parts: the derivative holds on one side, if at all")
         kind = self._kind(before, event)
         if self.hit is None:
@@ -388,8 +405,10 @@ class VariedMotion(LinearisedMotion):
         """Carry X over an impact."""
         f, n = self.f, 2 * self.f
         assert self.hit is not None and self.settled is not None
-        raw, after = self._impact_slopes(z, D)  # (f, columns) by x, t, p
-        free = raw[:, :n] @ (self.X + np.outer(f_A, dt)) + np.outer(raw[:, n], dt) + raw[:, n + 1 :]
+        raw, after, impulses = self._impact_slopes(z, D)  # by x, t, p: (f, columns), impulses (contacts, 2, columns)
+        moved = self.X + np.outer(f_A, dt)
+        free = raw[:, :n] @ moved + np.outer(raw[:, n], dt) + raw[:, n + 1 :]
+        self._book_pushes(impulses[..., :n] @ moved + impulses[..., n : n + 1] * dt + impulses[..., n + 1 :], dt)
         D = D.copy()
         D[f:n] = raw
         there = z.copy()
@@ -405,6 +424,10 @@ class VariedMotion(LinearisedMotion):
         if ends:
             moved = np.concatenate([X_A[:f] + np.outer(f_A[:f], dt), free, dt[None], self.directions])
             self._accumulate(z, before, t, dt, moved, ends, after)
+
+    def _book_pushes(self, impulses: Array, dt: Array) -> None:
+        """Keep derivatives (n, 2, k) of the impulses of impacts that are in the list since the last time, with dt."""
+        self.pushes += [(impulses[int(row[1])], dt) for row in self.impacts[len(self.pushes) :]]
 
     def _accumulate(
         self, z: Array, before: Mode, t: float, dt: Array, moved: Array, ends: list[tuple[float, int, int]], u: Array
@@ -457,10 +480,15 @@ class VariedMotion(LinearisedMotion):
                 g, slope, terms = self._guard(z, D, before, slot, f_A)
                 bad = not abs(slope) > _GRAZING * terms
                 moves = [*moves, np.full_like(moves[0], np.nan) if bad else -(g[:n] @ self.X + g[n + 1 :]) / slope]
-        size = np.abs(moves[0]).max(initial=0.0)
-        if any(not np.abs(move - moves[0]).max(initial=0.0) <= _TOGETHER * size for move in moves[1:]):
+        if any(self._parted(moves[0], move) for move in moves[1:]):
             names = ", ".join(sorted({name for slot in event.slots for name in self._slot_contacts([slot])}))
             self.doubt(t, f"events of {names} at once, which a change parts: the derivative is one-sided, if any")
+
+    def _parted(self, one: Array, other: Array) -> bool:
+        """Whether times of events that coincide move apart, dt (k,) each: by more than rounding of times would."""
+        values = np.abs(self.p) @ np.abs(self.directions)
+        least = _ROUNDING * max(self.span, self.vague) / np.where(values > 0.0, values, 1.0)
+        return not bool(np.all(np.abs(other - one) <= _TOGETHER * np.abs(one).max(initial=0.0) + least))
 
     def _slot_contacts(self, slots: list[tuple[int, int]]) -> tuple[str, ...]:
         n = self.system.n_contacts

@@ -44,7 +44,7 @@ def basins(
     if results.plot is not None:
         from stickslip.figures.bifurcation import basins as draw
 
-        results.save(draw(result), f"Basins of attraction: {scenario.title}")
+        results.save(lambda: draw(result), f"Basins of attraction: {scenario.title}")
     results.tell(result.to_dict(), lambda: _show(result))
 
 

@@ -87,7 +87,7 @@ def _draw(scenario: "Scenario", vary: str, section: str | None, asked: Diagram, 
     if results.plot is not None:
         from stickslip.figures.bifurcation import diagram as draw
 
-        results.save(draw(result, names), f"Bifurcation diagram: {scenario.title}")
+        results.save(lambda: draw(result, names), f"Bifurcation diagram: {scenario.title}")
     results.tell(result.to_dict(), lambda: _show_diagram(result))
 
 
@@ -113,7 +113,7 @@ def _continue(scenario: "Scenario", vary: str, section: str | None, asked: Conti
     if results.plot is not None:
         from stickslip.figures.bifurcation import branch as draw
 
-        results.save(draw(branch), f"Cycles over {parameter}: {scenario.title}")
+        results.save(lambda: draw(branch), f"Cycles over {parameter}: {scenario.title}")
     results.tell(branch.to_dict(), lambda: _show_branch(branch))
 
 

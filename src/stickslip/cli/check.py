@@ -27,9 +27,6 @@ def check(
     Exit codes: 0 all can be run, 1 a start overlaps beyond the tolerance or cannot be drawn, 2 a file or the request
     was wrong.
     """
-    from stickslip.cli.circuit import described
-    from stickslip.io.models.circuit import is_circuit_file
-    from stickslip.io.models.file import read_model
     from stickslip.io.models.layout import schema_text
 
     if schema:
@@ -37,32 +34,50 @@ def check(
         return
     if not files:
         raise ValueError("check needs the names of model files, or --schema.")
-    found = []
+    found, wrong = [], []
     for path in files:
-        _require_file(path)
-        if is_circuit_file(str(path)):
-            found.append(described(path))
-            continue
-        model = read_model(path)
-        found.append({"file": str(path), **describe(model.scenario), "problem": problem_at_start(model)})
+        try:
+            found.append(_facts(path))
+        except ValueError as problem:
+            if len(files) == 1:
+                raise
+            wrong.append(str(problem))  # the files behind it are looked at, too
     if as_json:
         print_json({"files": found}, indent=2)
     for entry in [] if as_json else found:
-        from stickslip.checks import counted, singular
-
-        sizes = ", ".join(
-            counted(count, singular(what)) if what.endswith("s") else f"{count} {what}"
-            for what, count in entry["sizes"].items()
-        )
-        head = printable(f"{entry['file']}: {entry['title']}")
-        print(f"{head}: {sizes}; dt = {entry['dt']:g} s, t_end = {entry['t_end']:g} s")
-        for line in entry["notes"]:
-            print(f"  {printable(line)}")
+        _print_facts(entry)
     problems = [f"{entry['file']}: {entry['problem']}" for entry in found if entry["problem"]]
-    for text in problems:
+    for text in (*wrong, *problems):
         print(f"stickslip: error: {printable(text)}", file=sys.stderr)
-    if problems:
-        raise typer.Exit(1)
+    if wrong or problems:
+        raise typer.Exit(2 if wrong else 1)
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    """What a model file holds, and what is wrong with its start; ValueError where it is none."""
+    from stickslip.cli.circuit import described
+    from stickslip.io.models.circuit import is_circuit_file
+    from stickslip.io.models.file import read_model
+
+    _require_file(path)
+    if is_circuit_file(str(path)):
+        return described(path)
+    model = read_model(path)
+    return {"file": str(path), **describe(model.scenario), "problem": problem_at_start(model)}
+
+
+def _print_facts(entry: dict[str, Any]) -> None:
+    """One line about a model file, and what one should know of its start."""
+    from stickslip.checks import counted, singular
+
+    sizes = ", ".join(
+        counted(count, singular(what)) if what.endswith("s") else f"{count} {what}"
+        for what, count in entry["sizes"].items()
+    )
+    head = printable(f"{entry['file']}: {entry['title']}")
+    print(f"{head}: {sizes}; dt = {entry['dt']:g} s, t_end = {entry['t_end']:g} s")
+    for line in entry["notes"]:
+        print(f"  {printable(line)}")
 
 
 def _require_file(path: Path) -> None:

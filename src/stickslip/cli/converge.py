@@ -53,7 +53,7 @@ def converge(
     if results.plot is not None:
         from stickslip.figures.convergence import work_precision
 
-        results.save(work_precision(result, scenario.title), f"Convergence: {scenario.title}")
+        results.save(lambda: work_precision(result, scenario.title), f"Convergence: {scenario.title}")
     results.tell({**result.to_dict(), "cycle": cycles}, lambda: _show(result, scenario, cycles), indent=2)
 
 

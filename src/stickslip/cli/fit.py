@@ -63,7 +63,7 @@ def fit(
         shooting=shooting, notes=resume,
     )  # fmt: skip
     if results.plot is not None:
-        results.save(found.plot(), f"Fit: {scenario.title}")
+        results.save(found.plot, f"Fit: {scenario.title}")
 
     def show() -> None:
         head, *rest = found.text().splitlines()

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from stickslip.cli.options import AsJson, Plot
-from stickslip.cli.output import print_json, require_plot
+from stickslip.cli.options import AsJson, Plot, Width
+from stickslip.cli.output import print_json, require_plot, save_figure
 from stickslip.debug import on_terminal
 from stickslip.io.printable import plain, printable
 
@@ -44,6 +44,7 @@ def solve(
     ] = None,
     as_json: AsJson = False,
     plot: Plot = None,
+    width: Width = None,
     impulses: Annotated[
         bool, typer.Option("--impulses", help="With --json: the impulses r and velocities u too.")
     ] = False,
@@ -62,7 +63,7 @@ def solve(
             raise ValueError(f"there is no method {name!r}; choose from {', '.join(METHODS)}.")
     checked_tolerance(tol)
     checked_measure(measure)
-    require_plot(plot)
+    require_plot(plot, width)
     options = {
         "tol": tol,
         "measure": measure,
@@ -72,7 +73,7 @@ def solve(
     }
     rows, histories = _solve_all(Path(path), methods, options, impulses)
     if plot is not None:
-        _draw(histories, Path(path).name, tol, plot)
+        _draw(histories, Path(path).name, tol, plot, width)
     solved, unreadable = sum(row["solved"] for row in rows), sum("unreadable" in row for row in rows)
     if as_json:
         result = {"tol": tol, "measure": measure, "solved": solved, "unreadable": unreadable, "problems": rows}
@@ -150,12 +151,12 @@ def _row(file: str, problem: Any, method: str, s: Any, impulses: bool) -> dict[s
     return row
 
 
-def _draw(histories: dict[str, Any], title: str, tol: float, path: Path) -> None:
+def _draw(histories: dict[str, Any], title: str, tol: float, path: Path, width: str | None) -> None:
     """Draw error against time."""
     from stickslip.figures import friction as pictures
-    from stickslip.figures import style
 
-    print(f"drawn: {style.save(pictures.convergence(histories, title, tol), path, title=title)}", file=sys.stderr)
+    drawn = save_figure(lambda: pictures.convergence(histories, title, tol), path, title, width)
+    print(f"drawn: {drawn}", file=sys.stderr)
 
 
 def _print_table(rows: list[dict[str, Any]], solved: int) -> None:

@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stickslip.cli.options import AsJson, JsonOut, LawIfGiven, Mechanism, Plot, Rtol, Section, Settings, SettleReturns
+from stickslip.cli.options import (
+    AsJson,
+    JsonOut,
+    LawIfGiven,
+    Mechanism,
+    Plot,
+    Rtol,
+    Section,
+    Settings,
+    SettleReturns,
+    Width,
+)
 from stickslip.cli.output import line, multiplier_text, print_json, require_json, require_plot
 from stickslip.cli.settings import mechanism_with
 from stickslip.io.printable import printable
@@ -28,12 +39,14 @@ def limit_cycle(
     ] = None,
     settle_returns: SettleReturns = 200,
     dt: Annotated[
-        float | None, typer.Option(help="Step of the time stepper [s]; default: 5e-4 of the system's.", metavar="S")
+        float | None,
+        typer.Option(help="Step of the time stepper [s]; default: 5e-4 times the system's dt.", metavar="S"),
     ] = None,
     rtol: Rtol = 1e-11,
     members: Annotated[int, typer.Option(help="Motions the time stepper's map is averaged over.", metavar="N")] = 32,
     out: JsonOut = None,
     plot: Plot = None,
+    width: Width = None,
     as_json: AsJson = False,
 ) -> None:
     """Find the limit cycle that a system settles on, by Newton shooting, with its Floquet multipliers.
@@ -50,7 +63,7 @@ def limit_cycle(
     scenario = mechanism_with(settings, name)
     require_one_of("--stepper", stepper, tuple(STEPPERS))
     require_json(out)
-    require_plot(plot)
+    require_plot(plot, width)
     try:
         cycle = find(
             scenario, section=section, stepper=stepper, law=law, returns=returns, settle_returns=settle_returns,
@@ -63,11 +76,19 @@ def limit_cycle(
         raise typer.Exit(1) from None
     files = [cycle.save(out)] if out is not None else []
     if plot is not None:
-        files.append(cycle.plot(plot))
+        files.append(_drawn(cycle, plot, width))
     if as_json:
         print_json(cycle.to_dict(), indent=2)
     else:
         _show(cycle, files)
+
+
+def _drawn(cycle: "LimitCycle", path: Path, width: str | None) -> Path:
+    """The figure of a cycle, on paper of a width."""
+    from stickslip.figures.sheet import on_paper
+
+    with on_paper(width):
+        return cycle.plot(path)
 
 
 def _show(cycle: "LimitCycle", files: list[Path]) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from stickslip.cli.options import Dt, Mechanism, Rtol, Section, Settings, Stepper, TEnd, grouped
+from stickslip.cli.options import Dt, LongTEnd, Mechanism, Rtol, Section, Settings, Stepper, grouped
 from stickslip.cli.output import Results, line
 from stickslip.cli.settings import mechanism_with
 
@@ -37,7 +37,7 @@ def lyapunov(
     if results.plot is not None:
         from stickslip.figures.bifurcation import lyapunov as draw
 
-        results.save(draw(result, scenario.title), f"Lyapunov exponent: {scenario.title}")
+        results.save(lambda: draw(result, scenario.title), f"Lyapunov exponent: {scenario.title}")
     plain = [value if math.isfinite(value) else None for value in result.exponents.tolist()]
     error = result.error if math.isfinite(result.error) else None
 
@@ -57,7 +57,7 @@ def recurrence(
     section: Section = None,
     stepper: Stepper = "moreau-midpoint",
     dt: Dt = None,
-    t_end: TEnd = None,
+    t_end: LongTEnd = None,
     tol: Annotated[float, typer.Option(help="Distance that counts as near, in ranges.", metavar="TOL")] = 0.02,
     *,
     results: Results,
@@ -69,13 +69,15 @@ def recurrence(
 
     scenario = mechanism_with(settings, name)
     results.check()
-    points = poincare(scenario, section, stepper=stepper, dt=dt, t_end=t_end)
+    points = poincare(
+        scenario, section, stepper=stepper, dt=dt, t_end=10.0 * scenario.t_end if t_end is None else t_end
+    )
     moving = tuple(scenario.system.coordinate_names[i] for i in translations(scenario))
     result = compute(points, tol=tol, leave_out=moving)
     if results.plot is not None:
         from stickslip.figures.bifurcation import recurrence as draw
 
-        results.save(draw(result, scenario.title), f"Recurrence: {scenario.title}")
+        results.save(lambda: draw(result, scenario.title), f"Recurrence: {scenario.title}")
     values = {"points": len(points), "rate": result.rate, "determinism": result.determinism}
 
     def show() -> None:

@@ -27,12 +27,15 @@ def require_json(path: Path | None) -> None:
         raise ValueError(f"--out {path} exists; give another name.")
 
 
-def require_plot(path: Path | None) -> None:
-    """Raise before anything is computed if --plot could not be drawn afterwards."""
+def require_plot(path: Path | None, width: str | None = None) -> None:
+    """Raise before anything is computed if --plot could not be drawn afterwards, or --width is no width."""
     from stickslip.figures.files import require_figure
+    from stickslip.figures.sheet import inches
 
     if path is not None:
         require_figure("--plot", path)
+    if width is not None:
+        inches(width)
 
 
 def write_json(value: Any, path: Path | None, indent: int | None = None) -> None:
@@ -49,6 +52,18 @@ def print_json(value: Any, indent: int | None = None) -> None:
     print(json.dumps(value, indent=indent, allow_nan=False))
 
 
+def save_figure(draw: Callable[[], Any], path: Path, title: str, width: str | None) -> Path:
+    """Draw a figure with a width such as 85mm and write it; one that takes no notice of the width is fitted to it."""
+    from stickslip.figures import style
+    from stickslip.figures.sheet import fit, inches, on_paper
+
+    with on_paper(width):
+        figure = draw()
+    if width is not None and abs(figure.get_size_inches()[0] - inches(width)) > 1e-9:
+        fit(figure, width)
+    return style.save(figure, path, title=title)
+
+
 @dataclass(frozen=True)
 class Results:
     """Options of a command that say where its result goes: a file, a figure, and JSON in place of lines on stdout."""
@@ -61,22 +76,12 @@ class Results:
     def check(self) -> None:
         """Raise before anything is computed if a file could not be written afterwards."""
         require_json(self.out)
-        require_plot(self.plot)
-        if self.width is not None:
-            from stickslip.figures.sheet import inches
+        require_plot(self.plot, self.width)
 
-            inches(self.width)
-
-    def save(self, figure: Any, title: str) -> None:
-        """Write the figure to --plot, which was asked for."""
-        from stickslip.figures import style
-
+    def save(self, draw: Callable[[], Any], title: str) -> None:
+        """Write the figure that `draw` returns to --plot, which was asked for."""
         assert self.plot is not None
-        if self.width is not None:
-            from stickslip.figures.sheet import fit
-
-            fit(figure, self.width)
-        style.save(figure, self.plot, title=title)
+        save_figure(draw, self.plot, title, self.width)
 
     def tell(self, report: dict[str, Any], show: Callable[[], None], indent: int | None = None) -> None:
         """Write the report to --out, and print it as JSON, or call `show` and name the files."""

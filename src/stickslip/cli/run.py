@@ -2,6 +2,7 @@
 
 import math
 import sys
+import textwrap
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -42,6 +43,7 @@ _MOST_RECORDS = 500_000
 """Records that a run keeps unless `--every` says otherwise; a figure or film needs no more."""
 _MOST_VALUES = 14  # in a line of the summary
 _FAILED = 1
+MOST_COLUMNS = 100  # of a summary on a terminal
 _DEEP = 10.0  # tolerances of penetration
 _METHOD = ("law", "law_options", "stepper_options", "solver_options", "resumed")  # of the trajectory's attributes
 
@@ -343,12 +345,17 @@ def _show(trajectory: "Trajectory", scenario: "Scenario", files: dict[str, Path]
     console = Console()
 
     def row(name: str, value: str, style: str = "") -> None:
-        console.print(Text(printable(f"  {name:<12}{value}"), style=style), soft_wrap=True)
+        text = printable(value)
+        if console.is_terminal:  # in a pipe each entry is one line
+            width = max(40, min(console.width, MOST_COLUMNS))
+            text = "\n".join(textwrap.wrap(text, width - 14, break_long_words=False, break_on_hyphens=False))
+            text = textwrap.indent(text, 14 * " ").lstrip()
+        console.print(Text(f"  {name:<12}{text}", style=style), soft_wrap=True)
 
     found = report(trajectory, scenario, float(trajectory.t[-1]))["impacts"]
     certificate = trajectory.certificate
 
-    head = printable(f"{trajectory.system_name}: {scenario.title}, {scenario.source}")
+    head = printable(", ".join(filter(None, (f"{trajectory.system_name}: {scenario.title}", scenario.source))))
     console.print(Text(head, style="bold"), soft_wrap=True)
     thinned = "" if trajectory.every == 1 else f", every {trajectory.every}th recorded"
     times = f"t = {trajectory.t[0]:g} .. {trajectory.t[-1]:g} s"

@@ -23,9 +23,10 @@ from stickslip.cli.options import (
     Solver,
     Stepper,
     TEnd,
+    Width,
     grouped,
 )
-from stickslip.cli.output import Interrupted, print_json, require_plot
+from stickslip.cli.output import Interrupted, print_json, require_plot, save_figure
 from stickslip.cli.settings import opened, varied
 from stickslip.figures.files import require_writable
 from stickslip.io.printable import printable
@@ -110,6 +111,7 @@ def sweep(
     sampling: Sampling,
     keeping: Keeping,
     plot: Plot = None,
+    width: Width = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -123,7 +125,7 @@ def sweep(
     scenario = opened(name, settings or []).scenario
     if keeping.out is not None:
         require_writable("--out", keeping.out)
-    require_plot(plot)
+    require_plot(plot, width)
     options = asdict(method) | asdict(watching) | asdict(sampling) | asdict(keeping)
     try:
         result = ensemble(scenario, varied(vary), observe, progress=False if quiet else None, **options)
@@ -132,10 +134,9 @@ def sweep(
         raise Interrupted(f"the ensemble of {name} was interrupted; {kept}") from None
     files = {} if keeping.out is None else {"out": keeping.out}
     if plot is not None:
-        from stickslip.figures import style
         from stickslip.figures.ensemble import draw_ensemble
 
-        files["plot"] = style.save(draw_ensemble(result), plot, title=str(result.dataset.attrs["title"]))
+        files["plot"] = save_figure(lambda: draw_ensemble(result), plot, str(result.dataset.attrs["title"]), width)
     if as_json:
         print_json(report(result, files), indent=2)
     elif not quiet:

@@ -220,24 +220,20 @@ def sweep_change(r: np.ndarray, first: int, work: np.ndarray, n: int) -> tuple[f
 
 
 @entry
-def anderson_step(
-    r: np.ndarray, mu: np.ndarray, dim: int, first: int, last: int, memory: int, anderson: Anderson
-) -> None:
-    """From the result g of a sweep (in r) and f (in work) to the next iterate, in place.
+def anderson_mix(g: np.ndarray, memory: int, anderson: Anderson) -> bool:
+    """From the result g of a sweep and f (in work) to the next iterate, in place; whether it is not g itself.
 
     Rows of `work`: DF_j = f_{j+1} - f_j, then DG_j = g_{j+1} - g_j, `memory` of each, and the last f, g.
     """
-    a, b = dim * first, dim * last
-    n = b - a
+    n = g.shape[0]
     work, gamma, state = anderson.work, anderson.gamma, anderson.state
     f, f_before, g_before = work[F, :n], work[F_BEFORE, :n], work[G_BEFORE, :n]
-    g = r[a:b]
     kept = int(state[KEPT])
     if kept > 0 and not (state[CHANGE] <= 2.0 * state[NORM]):  # take the step back, forget
         for k in range(n):
             g[k] = g_before[k]
         forget(anderson)
-        return
+        return False
     new = (kept - 1) % memory
     if kept > 0:
         for k in range(n):
@@ -253,6 +249,15 @@ def anderson_step(
         for j in range(stored):
             for k in range(n):
                 g[k] -= gamma[j] * work[memory + j, k]
+    return stored > 0
+
+
+@entry
+def anderson_step(
+    r: np.ndarray, mu: np.ndarray, dim: int, first: int, last: int, memory: int, anderson: Anderson
+) -> None:
+    """From the result of a sweep (in r) and f (in work) to the next iterate, projected onto the cones, in place."""
+    if anderson_mix(r[dim * first : dim * last], memory, anderson):
         project_all(r, mu, dim, first, last)
 
 

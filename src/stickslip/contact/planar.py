@@ -22,7 +22,7 @@ import numpy as np
 
 from stickslip.checks import did_you_mean, whole_number
 from stickslip.contact.planar_lcp import PlanarLcp, impulses_of, new_lcp
-from stickslip.contact.two_contacts import ROUNDING, correction, first_branch, left_over, two_contacts
+from stickslip.contact.two_contacts import ALL, ROUNDING, Pair, correction, first_branch, left_over, two_contacts
 from stickslip.lcp.enumeration import LIMIT as ENUMERATION_LIMIT
 from stickslip.lcp.gauss_seidel import one_contact
 from stickslip.lcp.residuals import IMPULSE_SHARE
@@ -270,16 +270,17 @@ class _Pair(PlanarSolver):
             return none, none.copy(), 0, "not a pair of contacts"
         G = np.block([[problem.G_NN, problem.G_NT], [problem.G_NT.T, problem.G_TT]])
         c, x = np.concatenate([problem.c_N, problem.c_T]), np.zeros(4)
-        branch = [first_branch(problem.c_T[i], bool(problem._frictional[i])) for i in range(2)]
+        branch = np.array([first_branch(problem.c_T[i], bool(problem._frictional[i])) for i in range(2)])
         pushes = (problem.c_N < 0.0).astype(np.int64)
-        chosen, A, dx = np.array(branch), np.empty((4, 5)), np.empty(4)
-        rounds = two_contacts(G, c, problem.mu, problem.a, pushes, chosen, x, A)
+        mu, a = problem.mu, problem.a
+        pair = Pair(np.arange(2), pushes, branch, mu, a, G, np.empty((4, 5)), c.copy(), x, np.empty(4))
+        rounds = two_contacts(pair, ALL)
         if rounds < 0:
             return none, none.copy(), -rounds, "no branches of the two contacts are consistent"
-        xi = np.concatenate(problem.slip_velocities(x[:2], x[2:]))
-        if left_over(xi, pushes, chosen) > ROUNDING * np.abs(c).sum():
-            correction(xi, x, problem.mu, problem.a, pushes, chosen, A, dx)
-            x = np.maximum(x + dx, np.array([0.0, 0.0, -np.inf, -np.inf]))
+        pair.c[:] = np.concatenate(problem.slip_velocities(x[:2], x[2:]))
+        if left_over(pair) > ROUNDING * np.abs(c).sum():
+            correction(pair, ALL)
+            x = np.maximum(x + pair.dx, np.array([0.0, 0.0, -np.inf, -np.inf]))
             bound = problem.bound(x[:2])
             x[2:] = np.clip(x[2:], -bound, bound)
         return x[:2], x[2:], rounds, f"solved in {rounds} round{'s' if rounds > 1 else ''}"

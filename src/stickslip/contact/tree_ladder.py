@@ -119,13 +119,13 @@ def by_proximal(
 @kernel(apart=True)
 def solve_tree_laws(
     problem: TreeProblem, plan: Plan, masses: Plan, motion: TreeMotion, room: TreeRoom, tol: float, scale: float,
-    noise: float, rounding: float, before: np.ndarray, dim: int, quick: bool,
+    noise: float, rounding: float, before: np.ndarray, dim: int, quick: bool, tried: bool,
 ) -> tuple[float, int]:  # fmt: skip
     """Improve the impulses of a motion until the laws hold to tol times scale, the largest velocity [m/s].
 
     noise: error that rounding of positions explains [m/s]; rounding: their rounding, relative to the velocities.
     before (n,): slip in the step before [m/s], infinite for contacts that carried nothing.
-    quick: what Newton leaves is not gone on with.
+    quick: what Newton leaves is not gone on with.  tried: Newton from these impulses has failed already.
     Returns the error [m/s] and the number of the stage that ended it.
     """
     n, k, start, best = motion.contacts.r.shape[0], motion.z.shape[0], room.start, room.found
@@ -146,7 +146,9 @@ def solve_tree_laws(
     fresh = n + k > 1 and unloaded_tree(motion)
     if fresh:
         soften_tree(problem, plan, masses, motion, rules, room, scale)
-    least, stage = newton_tree(problem, plan, masses, motion, rules, room, noise), 1
+    least, stage = np.inf, 1
+    if fresh or not tried:
+        least = newton_tree(problem, plan, masses, motion, rules, room, noise)
     copy_tree_motion(motion, best)
     if quick and not least <= enough:
         return least, stage

@@ -16,7 +16,7 @@ from stickslip.analysis.diagram import BifurcationDiagram
 from stickslip.analysis.lyapunov import Lyapunov, Recurrence
 from stickslip.checks import counted
 from stickslip.figures import style
-from stickslip.figures.sheet import dress
+from stickslip.figures.sheet import dress, page
 
 _SPECIALS = {"fold": ">", "flip": "D", "torus": "P", "grazing": "o", "border": "^", "switch": "s"}
 
@@ -24,7 +24,7 @@ _SPECIALS = {"fold": ">", "flip": "D", "torus": "P", "grazing": "o", "border": "
 def diagram(result: BifurcationDiagram, observables: Sequence[str]) -> Figure:
     """Points on the section over the parameter, one panel per observable."""
     with style.look():
-        figure = style.new_figure(7.2, 2.6 * len(observables) + 0.6)
+        figure = page(7.2, 2.6 * len(observables) + 0.6)
         axes = [figure.add_subplot(len(observables), 1, k + 1) for k in range(len(observables))]
         for ax, name in zip(axes, observables, strict=True):
             a, values = result.of(name)
@@ -36,9 +36,14 @@ def diagram(result: BifurcationDiagram, observables: Sequence[str]) -> Figure:
         axes[-1].set_xlabel(style.axis_label(result.name, result.units))
         for ax in axes:
             ax.set_xlim(*_edges(np.asarray(result.values)))
+            lost = list(result.failed)  # they fall down, or stop
+            ax.plot(
+                lost, [0.03] * len(lost), "x", ms=4, color=style.SERIES[1], transform=ax.get_xaxis_transform(),
+                scalex=False, scaley=False,
+            )  # fmt: skip
         figure.align_ylabels(axes)
         title = f"{result.system.replace('_', ' ')} over {style.symbol(result.name)}: the last returns"
-        failed = f"; {len(result.failed)} values without returns" if result.failed else ""
+        failed = f"; {counted(len(result.failed), 'value')} without returns (crosses)" if result.failed else ""
         note = f"section: {result.section}; {len(result.values)} values, {len(result.index)} points{failed}"
         dress(figure, title, note)
     return figure
@@ -52,7 +57,7 @@ def branch(result: Branch) -> Figure:
     values, cycles, stable = _with_specials(result)
     label, quantity = _moving(result)
     with style.look():
-        figure = style.new_figure(7.2, 5.0)
+        figure = page(7.2, 5.0)
         above, below = figure.add_subplot(2, 1, 1), figure.add_subplot(2, 1, 2)
         for ax, words, of in ((above, label, quantity), (below, "largest |multiplier|", _largest)):
             y = np.array([of(cycle) for cycle in cycles])
@@ -117,7 +122,7 @@ def basins(result: BasinMap) -> Figure:
     colours = [*style.SERIES, style.GREY, style.INK]
     colour_map = ListedColormap([colours[k % len(colours)] for k in range(max(1, count))])
     with style.look():
-        figure = style.new_figure(7.4, 5.2 if labels.ndim > 1 else 2.4)
+        figure = page(7.4, 5.2 if labels.ndim > 1 else 2.4)
         ax = figure.add_subplot()
         ax.grid(False)
         x = result.axes[0]
@@ -155,7 +160,7 @@ def _edges(x: np.ndarray) -> tuple[float, float]:
 def recurrence(result: Recurrence, title: str) -> Figure:
     """Recurrence plot of the returns to a section: a dot where return i and return j lie close together."""
     with style.look():
-        figure = style.new_figure(4.6, 4.9)
+        figure = page(4.6, 4.9)
         ax = figure.add_subplot()
         ax.grid(False)
         ax.imshow(result.matrix, origin="lower", cmap=ListedColormap([style.PAPER, style.SERIES[0]]), vmin=0, vmax=1,
@@ -163,7 +168,7 @@ def recurrence(result: Recurrence, title: str) -> Figure:
         style.panel(ax, "", "return", "return")
         dress(
             figure,
-            title,
+            f"{title}: returns that come back",
             f"recurrence rate {result.rate:.3f}, determinism {result.determinism:.3f}, "
             + (
                 f"comes back after {counted(result.returns, 'return')}"
@@ -177,7 +182,7 @@ def recurrence(result: Recurrence, title: str) -> Figure:
 def lyapunov(result: Lyapunov, title: str) -> Figure:
     """Running mean of the largest Lyapunov exponent [1/s] over time [s]."""
     with style.look():
-        figure = style.new_figure(6.4, 3.0)
+        figure = page(6.4, 3.0)
         ax = figure.add_subplot()
         ax.plot(result.t, result.history, color=style.SERIES[0])
         ax.axhline(0.0, color=style.GREY, lw=0.6)

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from stickslip.ensembles.result import Ensemble
 from stickslip.figures import style
-from stickslip.figures.sheet import dress
+from stickslip.figures.sheet import dress, page
 
 _SHOWN = ("period", "drop", "passages", "kinetic_end", "max_penetration")
 _MOST_POINTS = 800_000
@@ -25,12 +25,12 @@ def draw_ensemble(result: Ensemble) -> Figure:
     diagrams = _diagram_quantities(result)
     with style.look():
         if len(axes) == 2 and "sample" not in axes:
-            figure = style.new_figure(4.6 * len(shown), 3.9)
+            figure = page(4.6 * len(shown), 3.9)
             for i, name in enumerate(shown):
                 _map(figure, figure.add_subplot(1, len(shown), i + 1), dataset[name], axes)
         else:
             rows = len(shown) + len(diagrams)
-            figure = style.new_figure(7.2, 1.0 + 2.2 * rows)
+            figure = page(7.2, 1.0 + 2.2 * rows)
             panels = np.atleast_1d(figure.subplots(rows, 1, sharex=True))
             along = _along(result, axes)
             for ax, name in zip(panels, shown, strict=False):

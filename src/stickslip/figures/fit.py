@@ -12,6 +12,7 @@ from stickslip.figures.sheet import dress, sheet
 from stickslip.fitting.result import Curve, Fit
 
 _MOST = 4  # columns of data that are drawn
+_FEW = 3  # values of a column that are drawn with their standard deviations
 
 
 def plot(result: Fit) -> Figure:
@@ -45,7 +46,16 @@ def _draw(above: Any, below: Any, curve: Curve) -> None:
         marker="" if timed else "_",
         ls="-" if timed else "",
     )
-    above.plot(x, curve.measured, ".", ms=3.5, mew=0.0, color=style.SERIES[1], label="measured")
+    if len(curve.t) <= _FEW:  # a period or a drop: without its error nobody could judge how near the fit is
+        above.errorbar(x, curve.measured, curve.sigma, fmt=".", color=style.SERIES[1], lw=0.8, label="measured")
+        away = 3.0 * curve.sigma + np.max(np.abs(curve.predicted - curve.measured))
+        above.set_ylim(np.min(curve.measured) - away, np.max(curve.measured) + away)
+        above.set_xlim(0.0, len(curve.t) + 1.0)
+        below.set_xlim(0.0, len(curve.t) + 1.0)
+        for ax in (above, below):
+            ax.set_xticks(x)
+    else:
+        above.plot(x, curve.measured, ".", ms=3.5, mew=0.0, color=style.SERIES[1], label="measured")
     above.legend(loc="upper right", ncols=2)
     style.panel(above, "", "", f"{style.symbol(curve.channel)}")
     above.set_title(curve.experiment, loc="left", fontsize=8)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from stickslip.analysis.cycle_result import LimitCycle
 from stickslip.figures import style
-from stickslip.figures.sheet import dress
+from stickslip.figures.sheet import dress, sheet
 
 _EVENTS = {
     "impact": "o", "closes": "<", "opens": "^", "sticks": "D", "slips": "s", "slip reverses": "d", "grazes": "x",
@@ -26,8 +26,10 @@ def draw(cycle: LimitCycle) -> Figure:
     columns = min(3, len(planes) + 1)
     lines = math.ceil((len(planes) + 1) / columns)
     with style.look():
-        figure = style.new_figure(3.4 * columns, 3.1 * lines + 0.5)
-        axes = [figure.add_subplot(lines, columns, k + 1) for k in range(len(planes) + 1)]
+        figure, axes = sheet(lines, columns, 3.1, width=3.4 * columns)
+        for spare in axes[len(planes) + 1 :]:
+            spare.set_axis_off()
+        axes = axes[: len(planes) + 1]
         for ax, i in zip(axes[:-1], planes, strict=True):
             _plane(ax, cycle, i)
         _multipliers(axes[-1], cycle)

@@ -124,6 +124,16 @@ def sheet(
     return figure, [figure.add_subplot(grid[k // columns, k % columns], **options) for k in range(rows * columns)]
 
 
+def page(width: float, height: float) -> Figure:
+    """An empty figure [inch], narrower where `on_paper` asks for it: its panels lie as they are, with smaller types."""
+    given = _on().width
+    if given is None or given >= width:
+        return style.new_figure(width if given is None else given, height)
+    figure = style.new_figure(given, height * max(0.6, given / width))
+    figure.scale = max(_LEAST, given / width)  # type: ignore[attr-defined]
+    return figure
+
+
 def dress(figure: Figure, title: str, note: str = "", handles: Sequence[Any] = ()) -> None:
     """Write title and legend above the panels of a figure and the note below them; the figure grows by their room.
 

@@ -25,6 +25,7 @@ _NARROW = 5.0  # inches of width below which panels are stacked and legends have
 _CLOSE = {"columnspacing": 0.8, "handlelength": 1.2, "handletextpad": 0.5}  # of legends on narrow paper
 _MOST_BANDS = 20
 """Most contacts whose states are drawn; of more contacts, the ones with the largest impulses are chosen."""
+_FLAT = 10.0  # times the range of a curve: beside a larger one nothing of it is seen
 
 
 def plot(trajectory: Trajectory, scenario: Scenario | Scene | None = None) -> Figure:
@@ -150,7 +151,16 @@ def _by_unit(trajectory: Trajectory) -> list[tuple[tuple[str, ...], tuple[str, .
     for names in zip(trajectory.coordinate_names, trajectory.velocity_names, strict=True):
         key = (trajectory.units.get(names[0], ""), trajectory.units.get(names[1], ""))
         groups.setdefault(key, []).append(names)
-    return [(tuple(q for q, _ in pairs), tuple(u for _, u in pairs)) for pairs in groups.values()]
+    rows = [part for pairs in groups.values() for part in _apart(trajectory, pairs)]
+    return [(tuple(q for q, _ in pairs), tuple(u for _, u in pairs)) for pairs in rows]
+
+
+def _apart(trajectory: Trajectory, pairs: list[tuple[str, str]]) -> list[list[tuple[str, str]]]:
+    """Coordinates in one row, or in two where some move far less than others and would be flat lines beside them."""
+    ranges = [float(np.ptp(trajectory[q])) for q, _ in pairs]
+    most = max(ranges)
+    small = [pair for pair, size in zip(pairs, ranges, strict=True) if 1e-6 * most < size < most / _FLAT]
+    return [[pair for pair in pairs if pair not in small], small] if small else [pairs]
 
 
 def _by_body(trajectory: Trajectory) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
@@ -186,7 +196,9 @@ def energies(ax: Axes, trajectory: Trajectory, title: str = "energy") -> None:
     energy = trajectory.energy
     t, kinetic, potential, total = style.thin(trajectory.t, energy.kinetic, energy.potential, energy.total)
     factor, unit = style.prefix(np.concatenate([kinetic, potential]), "J")
-    ax.plot(t, factor * kinetic, color=style.SERIES[0], label="kinetic")
+    ax.plot(
+        t, factor * kinetic, color=style.SERIES[0], label="kinetic", linewidth=2.6
+    )  # seen on both sides of a total on top of it
     if np.isfinite(potential).any():
         ax.plot(t, factor * potential, color=style.SERIES[4], label="potential")
         ax.plot(t, factor * total, color=style.INK, label="total")

@@ -26,7 +26,7 @@ _FACTORS = {
     **{"deg": math.pi / 180.0, "deg/s": math.pi / 180.0, "rev/s": 2.0 * math.pi, "rpm": math.pi / 30.0},
 }
 _TIMES = ("", "s", "ms", "us")
-_LONG = 300.0  # times as long as the model's own run: milliseconds that no unit tells
+_LONG = 300.0  # times as long as the model's own run, or steps between samples: milliseconds that no unit tells
 _LARGEST_FILE = 1 << 28  # bytes of a table
 _RESERVED = ("start", "params", "name")
 
@@ -65,8 +65,9 @@ class Samples:
 
 
 def samples_from(
-    data: Any, known: Sequence[str], units: Mapping[str, str] | None = None, usual: float = math.inf
-) -> list[Samples]:
+    data: Any, known: Sequence[str], units: Mapping[str, str] | None = None, usual: float = math.inf,
+    step: float = math.inf,
+) -> list[Samples]:  # fmt: skip
     """The measured motions in what a user gives: one motion, or a list of motions.
 
     Parameters
@@ -76,6 +77,7 @@ def samples_from(
     known : names of the model's coordinates and velocities
     units : column -> its unit, where it is not the model's
     usual : length of a run of the model [s]; times without a unit that are far longer are refused
+    step : of the simulation [s]; times without a unit with hundreds of steps between two samples are refused
     """
     for label in units or {}:
         if label not in (*known, *_TIME_NAMES):
@@ -83,13 +85,15 @@ def samples_from(
     given = list(data) if isinstance(data, list | tuple) else [data]
     if not given:
         raise ValueError("data must hold at least one motion, got none.")
-    found = [_one(item, known, dict(units or {}), k + 1, len(given), usual) for k, item in enumerate(given)]
+    found = [_one(item, known, dict(units or {}), k + 1, len(given), (usual, step)) for k, item in enumerate(given)]
     for item in found:
         _check_rotation(item)
     return found
 
 
-def _one(data: Any, known: Sequence[str], units: dict[str, str], number: int, count: int, usual: float) -> Samples:
+def _one(
+    data: Any, known: Sequence[str], units: dict[str, str], number: int, count: int, scales: tuple[float, float]
+) -> Samples:
     name = "data" if count == 1 else f"data {number}"
     extra: dict[str, Any] = {}
     if isinstance(data, Samples):
@@ -112,12 +116,12 @@ def _one(data: Any, known: Sequence[str], units: dict[str, str], number: int, co
             f"{name} must be a CSV file, a mapping with 't' and columns, a Dataset or a Trajectory, "
             f"got {type(data).__name__}."
         )
-    return _checked(columns, known, units, str(extra.get("name", name)), extra, usual)
+    return _checked(columns, known, units, str(extra.get("name", name)), extra, scales)
 
 
 def _checked(
     columns: Mapping[str, Any], known: Sequence[str], units: dict[str, str], name: str, extra: Mapping[str, Any],
-    usual: float,
+    scales: tuple[float, float],
 ) -> Samples:  # fmt: skip
     """Samples of columns by name, in the model's units."""
     values: dict[str, Array] = {}
@@ -159,11 +163,8 @@ def _checked(
                 "missing sample empty, or nan."
             )
     _check_times(t, name)
-    if not told and t[-1] > _LONG * usual:
-        raise ValueError(
-            f"{name}: times must be in seconds, got {t[-1]:g} at the end, where a run of the model takes {usual:g} s; "
-            "give the unit of 't' ('ms', or 's' where these are seconds)."
-        )
+    if not told:
+        _check_seconds(t, name, *scales)
     start = _numbers(extra.get("start", {}), known, f"{name}: start", "coordinate or velocity")
     params = {str(key): real_number(value, f"{name}: {key}") for key, value in dict(extra.get("params", {})).items()}
     found = Samples(t, values, start, params, name)
@@ -198,6 +199,22 @@ def _check_times(t: Array, name: str) -> None:
         raise ValueError(f"{name}: times count from the start of the motion, got {t[0]:g} s; subtract the first time.")
 
 
+def _check_seconds(t: Array, name: str, usual: float, step: float) -> None:
+    """ValueError where times would be far too long for seconds: for a run of the model, or for its step."""
+    advice = "give the unit of 't' ('ms', or 's' where these are seconds)."
+    if t[-1] > _LONG * usual:
+        raise ValueError(
+            f"{name}: times must be in seconds, got {t[-1]:g} at the end, where a run of the model takes {usual:g} s; "
+            + advice
+        )
+    apart = float(np.median(np.diff(t))) if len(t) > 1 else 0.0
+    if apart > _LONG * step:
+        raise ValueError(
+            f"{name}: times must be in seconds, got samples {apart:g} apart, {apart / step:.0f} steps of the "
+            f"simulation (dt = {step:g} s); {advice}"
+        )
+
+
 def _check_rotation(data: Samples) -> None:
     """Quaternions have length one, and angular velocities are in world axes."""
     for label in data.columns:
@@ -221,22 +238,38 @@ def _check_rotation(data: Samples) -> None:
 
 
 def _check_frame(data: Samples, body: str, Q: Array, W: Array) -> None:
-    """ValueError where angular velocities fit the turning of a body in its own axes, and not in those of the world."""
+    """ValueError where angular velocities fit the turning of a body otherwise than in world axes."""
     dt = np.diff(data.t)
-    conjugate = Q[:-1] * np.array([1.0, -1.0, -1.0, -1.0])
-    world = 2.0 * _product(Q[1:], conjugate)[:, 1:] / dt[:, None]
-    own = 2.0 * _product(conjugate, Q[1:])[:, 1:] / dt[:, None]
     middle = 0.5 * (W[1:] + W[:-1])
     small = np.linalg.norm(middle, axis=1) * dt < 0.5  # turns by less than half a radian between samples
     if small.sum() < 8:
         return
-    to_world = float(np.nanmedian(np.linalg.norm(world - middle, axis=1)[small]))
-    to_own = float(np.nanmedian(np.linalg.norm(own - middle, axis=1)[small]))
-    size = float(np.nanmedian(np.linalg.norm(middle, axis=1)[small]))
-    if to_world > 0.1 * size and to_own < 0.3 * to_world:
+
+    def away(q: Array, own_axes: bool = False) -> float:
+        """Median distance of measured rates from those of the quaternions q [rad/s]."""
+        back = q[:-1] * np.array([1.0, -1.0, -1.0, -1.0])
+        rate = 2.0 * (_product(back, q[1:]) if own_axes else _product(q[1:], back))[:, 1:] / dt[:, None]
+        return float(np.nanmedian(np.linalg.norm(rate - middle, axis=1)[small]))
+
+    size, right = float(np.nanmedian(np.linalg.norm(middle, axis=1)[small])), away(Q)
+    if right <= 0.1 * size:
+        return
+    turned_back = Q * np.array([1.0, -1.0, -1.0, -1.0])
+    moved = min(away(Q[:, [3, 0, 1, 2]]), away(Q[:, [1, 2, 3, 0]]))
+    guesses = {
+        "angular velocity": (
+            "in world axes, got one in the axes of the body",
+            "turn it by the quaternion",
+            away(Q, True),
+        ),
+        "quaternion": ("from body to world, got one from world to body", "give its conjugate", away(turned_back)),
+        "order of the quaternion": ("qw, qx, qy, qz, with qw the real part, got another", "name the columns so", moved),
+    }
+    what, (rule, advice, off) = min(guesses.items(), key=lambda each: each[1][2])
+    if off < 0.3 * right:
         raise ValueError(
-            f"{data.name}: the angular velocity of {body!r} must be in world axes, got one in the axes of the body "
-            f"({to_own:.2g} rad/s off there, {to_world:.2g} in world axes); turn it by the quaternion."
+            f"{data.name}: the {what} of {body!r} must be {rule} ({off:.2g} rad/s off so, {right:.2g} as given); "
+            f"{advice}."
         )
 
 

@@ -11,6 +11,7 @@ from scipy.stats import qmc
 
 from stickslip.checks import Array, counted
 from stickslip.fitting.experiments import Experiment, Motion, Stepped, Unpredictable
+from stickslip.fitting.following import followed
 from stickslip.fitting.notes import Notes
 from stickslip.fitting.problem import LOST, Problem
 from stickslip.fitting.shooting import in_pieces
@@ -30,6 +31,7 @@ _CHAOS = 1e2  # growth of a small distance over a motion that counts as chaotic
 _MISSED = 2.0  # chi^2 per degree of freedom from which on a fit misses the data
 _FEW = 3  # samples of a piece, at least
 _PIECES = 24  # at most
+_FOLLOWED = "found by following the chaotic motion from its start: single shooting ends in another minimum"
 
 
 @dataclass(frozen=True)
@@ -63,16 +65,35 @@ class Search:
             pieces = self._pieces_needed(problem, *single)
             if pieces < 2:
                 return problem, *single, ()
+            z, chi2 = self._follow(problem, points_of(problem, self.own, 0, self.seed)[0], "the start")
+            if self._meets(problem, chi2):
+                return problem, z, chi2, (_FOLLOWED,)
         z = points_of(problem, self.own, 0, self.seed)[0] if single is None else single[0]
         for number in range(_CUTS):
             self.report(f"cut {number + 1} into {counted(pieces, 'piece')}")
             z, apart = self.kept.vector(f"cut {number}", partial(self._loosened, problem, subject, pieces, z))
             if number and apart < _MET * problem.count:
                 break
+        if not self.estimate:
+            whole, chi2 = self._follow(problem, z, "the pieces")
+            if self._meets(problem, chi2):
+                return problem, whole, chi2, () if single is None else (_FOLLOWED,)
         cut = self._cut(problem, subject, pieces, z)
         near = replace(self, own=problem.values(z), count=0)
         z, chi2 = near.best(cut, f" in {counted(pieces, 'piece')}")
         return self._joined(problem, cut, z, chi2, single)
+
+    def _follow(self, problem: Problem, z: Array, since: str) -> tuple[Array, float]:
+        """The minimum that is reached from z by following the motions as far as they meet their samples."""
+
+        def tell(share: float) -> None:
+            self.report(f"following the motion from the values of {since}: {100.0 * share:.0f} % of it")
+
+        return self.kept.vector(f"followed from {since}", partial(followed, problem, z, tell))
+
+    def _meets(self, problem: Problem, chi2: float) -> bool:
+        """Whether a sum of squares is what the noise makes."""
+        return chi2 < _MISSED * max(1, problem.count - problem.size)
 
     def _loosened(self, problem: Problem, subject: Subject, pieces: int, z: Array) -> tuple[Array, float]:
         """Free quantities that suit pieces which need not meet; pieces cut anew with them begin in better places."""
@@ -85,7 +106,7 @@ class Search:
 
     def _pieces_needed(self, problem: Problem, z: Array, chi2: float) -> int:
         """1 where single shooting has met the data, nobody knows whether it has, or the motion is not chaotic."""
-        if self.estimate or chi2 < _MISSED * max(1, problem.count - problem.size):
+        if self.estimate or self._meets(problem, chi2):
             return 1
         growth, shortest = 1.0, problem.count
         for number, experiment in enumerate(problem.experiments):

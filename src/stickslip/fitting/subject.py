@@ -44,6 +44,7 @@ class Subject:
                 raise ValueError(f"free: {unknown_name('quantity', name, known)}")
         system = shown.system
         self.usual = float(shown.t_end) if self.scenario is not None else np.inf  # [s]
+        self.step = np.inf if self.scenario is not None else float(options.get("dt", shown.dt))  # [s]
         self.states = (*system.coordinate_names, *system.velocity_names)
         self.own_start = dict(zip(self.states, (*shown.q0.tolist(), *shown.u0.tolist()), strict=True))
         self.quantities = shown.quantities
@@ -68,7 +69,7 @@ class Subject:
             elif isinstance(item, Mapping) and ("period" in item or "frequency" in item):
                 found.append(self._cycle(item))
             else:
-                for samples in samples_from([item], self.states, units, self.usual):
+                for samples in samples_from([item], self.states, units, self.usual, self.step):
                     if any(samples.repeats(other) for other in motions):
                         raise ValueError(
                             f"{samples.name}: each motion must be given once, got its samples twice; counted twice "

@@ -52,10 +52,12 @@ def convert(writer: Writer, value: Value, kind: Kind) -> str:
     """Text of a number as another kind: whole numbers to floats, truths to both, and nothing that loses digits."""
     own = kind_of(value)
     if own is None:
-        raise KernelError(f"a number is wanted here, got {in_words(value)}.")
+        raise KernelError(f"a number is wanted here, got {in_words(value)}; write a loop over the elements.")
     if isinstance(value, Constant):
         if own == "float" and kind != "float":
             raise KernelError(f"a float cannot stand for a number of kind {kind}: write int(...), or a comparison.")
+        if kind == "int" and not -(2**63) <= value.value < 2**63:
+            raise KernelError(f"whole numbers have 64 bits, got {value.value}.")
         return literal(kind, value.value)
     assert isinstance(value, Scalar)
     if own == kind:
@@ -98,6 +100,8 @@ def binary(writer: Writer, op: ast.operator, a: Value, b: Value) -> Constant | S
     if isinstance(a, Constant) and isinstance(b, Constant):
         return Constant(_folded(op, a.value, b.value))
     kind = common_kind(a, b)
+    if kind == "bool" and isinstance(op, ast.Add):
+        raise KernelError("the sum of two truths is 2 in Python and True in NumPy: write int(...) or `or`.")
     if isinstance(op, ast.Pow):
         return _power(writer, a, b, kind)
     if isinstance(op, (ast.BitAnd, ast.BitOr, ast.BitXor)):
@@ -273,6 +277,8 @@ def unary(writer: Writer, op: ast.unaryop, value: Value) -> Constant | Scalar:
     if isinstance(op, ast.Invert):
         if kind == "float":
             raise KernelError("bits of floats are not in the language.")
+        if kind == "bool":
+            raise KernelError("~ of a truth is a number in Python and a truth in NumPy: write `not`.")
         return Scalar("int", writer.value(f"xor i64 {convert(writer, value, 'int')}, -1"))
     if kind == "float":
         return value if isinstance(op, ast.UAdd) else Scalar("float", writer.value(f"fneg double {value.text}"))

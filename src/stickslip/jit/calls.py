@@ -62,12 +62,11 @@ class Calls(Expressions):
             if function is np.asarray and isinstance(arguments[0], View) and len(arguments) == 1 and not named:
                 return arguments[0]
             return self.array_of(arguments, named)
-        if named:
-            raise KernelError("arguments by name are for kernels only.")
         builtin = functions.find(function)
         if builtin is None:
-            name = getattr(function, "__name__", repr(function))
-            raise KernelError(f"{name} is not in the language: mark it with @kernel, or write it out.")
+            raise KernelError(functions.outside(function))
+        if named:
+            raise KernelError("arguments by name are for kernels only: leave out the name.")
         return builtin(self.writer, arguments)
 
     def of_mathematics(self, function: Any, callee: Callee, arguments: tuple[Value, ...]) -> Value:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from stickslip.jit import elementwise, memory
 from stickslip.jit.arithmetic import binary, compare, convert, truth, unary
 from stickslip.jit.errors import KernelError
-from stickslip.jit.scope import Callee, Missing, Scope, Slot, Slots
+from stickslip.jit.scope import Callee, Missing, Scope, Slot, Slots, as_callee
 from stickslip.jit.values import (
     ARGUMENT,
     REGISTER,
@@ -151,11 +152,13 @@ class Expressions(ABC):
             return found
         except KernelError as problem:
             raise problem.at(source, node) from None
+        except (TypeError, ValueError, ArithmeticError) as problem:  # of values that the translator knows
+            raise KernelError(f"this has no value: {problem}.", source.place(node)) from None
 
     def condition(self, node: ast.expr) -> Constant | Scalar:
         """An expression where Python asks for its truth."""
         if isinstance(node, ast.BoolOp):
-            return self.short_circuit(node)
+            return self.short_circuit(node, self.condition)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             inner = self.condition(node.operand)
             if isinstance(inner, Constant):
@@ -167,14 +170,28 @@ class Expressions(ABC):
         except KernelError as problem:
             raise problem.at(source, node) from None
 
-    def short_circuit(self, node: ast.BoolOp) -> Constant | Scalar:
+    def truth_of(self, node: ast.expr) -> Constant | Scalar:
+        """A part of `a and b` whose value is asked for: Python returns one of both, so it has to be a truth."""
+        if isinstance(node, ast.BoolOp):
+            return self.short_circuit(node, self.truth_of)
+        source, value = self.scope.source, self.expression(node)
+        if kind_of(value) != "bool":
+            problem = KernelError(f"`and` and `or` join conditions, got {in_words(value)}: write a comparison.")
+            raise problem.at(source, node)
+        return truth(self.writer, value)
+
+    def short_circuit(self, node: ast.BoolOp, part: Callable[[ast.expr], Constant | Scalar]) -> Constant | Scalar:
         """`and`, `or`: what follows a decision is not computed."""
-        stops_at = isinstance(node.op, ast.Or)
+        parts = [functools.partial(part, operand) for operand in node.values]
+        return self.decided(parts, isinstance(node.op, ast.Or))
+
+    def decided(self, parts: Sequence[Callable[[], Constant | Scalar]], stops_at: bool) -> Constant | Scalar:
+        """The truth of the first part that is `stops_at`, or of the last; parts behind it are not computed."""
         slot: str | None = None
         end = ""
-        for position, operand in enumerate(node.values):
-            found = self.condition(operand)
-            last = position == len(node.values) - 1
+        for position, part in enumerate(parts):
+            found = part()
+            last = position == len(parts) - 1
             if isinstance(found, Constant) and not last and bool(found.value) != stops_at:
                 continue  # decides nothing
             if slot is None:
@@ -262,7 +279,9 @@ class Expressions(ABC):
             return memory.load(self.writer, holder.dtype, found) if isinstance(found, str) else found
         items = items_of(holder)
         if items is None:
-            raise KernelError(f"{in_words(holder)} has no elements.")
+            raise KernelError(
+                f"{in_words(holder)} has no elements here: give its numbers names, or make them an array."
+            )
         if isinstance(node.slice, ast.Slice):
             ends = [None if end is None else self.expression(end) for end in (node.slice.lower, node.slice.upper)]
             if not all(end is None or isinstance(end, Constant) for end in ends):
@@ -302,24 +321,35 @@ class Expressions(ABC):
         return operation(*values)
 
     def of_BoolOp(self, node: ast.BoolOp) -> Value:
-        for operand in node.values:
-            if not isinstance(
-                operand, (ast.Compare, ast.BoolOp, ast.UnaryOp, ast.Name, ast.Call, ast.Subscript, ast.Attribute)
-            ):
-                raise KernelError("`and` and `or` join conditions.")
-        return self.short_circuit(node)
+        return self.short_circuit(node, self.truth_of)
 
     def of_Compare(self, node: ast.Compare) -> Value:
         left = self.expression(node.left)
         if len(node.ops) == 1:
             return compare(self.writer, node.ops[0], left, self.expression(node.comparators[0]))
+        if any(self.may_write(part) for later in node.comparators[1:] for part in ast.walk(later)):
+            known = [left]
+
+            def pair(op: ast.cmpop, comparator: ast.expr) -> Constant | Scalar:
+                known.append(self.expression(comparator))
+                return compare(self.writer, op, *known[-2:])
+
+            chain = zip(node.ops, node.comparators, strict=True)
+            return self.decided([functools.partial(pair, *link) for link in chain], False)
         result: Value = Constant(True)
-        for op, comparator in zip(node.ops, node.comparators, strict=True):  # nothing in a kernel has side effects here
+        for op, comparator in zip(node.ops, node.comparators, strict=True):  # nothing here changes anything
             right = self.expression(comparator)
             one = compare(self.writer, op, left, right)
             result = binary(self.writer, ast.BitAnd(), result, one)
             left = right
         return result
+
+    def may_write(self, node: ast.AST) -> bool:
+        """Whether a part of an expression is a call that may change arrays: of a kernel."""
+        if not isinstance(node, ast.Call):
+            return False
+        function = self.expression(node.func) if isinstance(node.func, ast.Name) else None
+        return isinstance(function, Constant) and as_callee(function.value) is not None
 
     def of_IfExp(self, node: ast.IfExp) -> Value:
         condition = self.condition(node.test)

@@ -51,6 +51,42 @@ def add(function: Any, builtin: Builtin) -> None:
     _TABLE[function] = builtin
 
 
+HELPS: dict[Any, str] = {
+    enumerate: "count by range, and take the element",
+    zip: "count by range, and take an element of each",
+    sum: "write a loop: the order of a sum decides its last digit",
+    any: "write a loop, or join conditions by `or`",
+    all: "write a loop, or join conditions by `and`",
+    pow: "write x**y",
+    print: "return what you want to see, or call the function itself, which is plain Python",
+    np.where: "write `a if condition else b`",
+    np.clip: "write min(max(x, low), high)",
+    np.sum: "write a loop: the order of a sum decides its last digit",
+    np.dot: "write a loop: the order of a sum decides its last digit",
+    np.ones_like: "write np.ones(A.shape)",
+    np.full_like: "write np.full(A.shape, value)",
+}
+"""What to write in place of functions that many know."""
+
+
+def outside(function: Any) -> str:
+    """Words for a call of a function that is not in the language, with what helps."""
+    name = getattr(function, "__name__", f"an object of type {type(function).__name__}")
+    module = (getattr(function, "__module__", None) or "").partition(".")[0]
+    try:
+        helps = HELPS.get(function)
+    except TypeError:  # not hashable
+        helps = None
+    if helps is None:
+        theirs = module in ("builtins", "math", "numpy", "scipy") or isinstance(function, np.ufunc)
+        helps = (
+            "write it out with numbers and loops" if theirs else "mark it with @kernel (stickslip.jit), or write it out"
+        )
+    of_numpy = (module == "numpy" or isinstance(function, np.ufunc)) and np.__dict__.get(name) is function
+    prefix = "np." if of_numpy else ""
+    return f"{prefix}{name} is not in the language: {helps}."
+
+
 def _expect(name: str, arguments: tuple[Value, ...], *counts: int) -> None:
     if len(arguments) not in counts:
         raise KernelError(f"{name} takes {' or '.join(map(str, counts))} arguments here, got {len(arguments)}.")
@@ -80,7 +116,8 @@ def _of_rounding(name: str) -> Builtin:
         _expect(name, arguments, 1)
         (x,) = arguments
         if isinstance(x, Constant) and kind_of(x) is not None:
-            return Constant(getattr(math, name)(x.value))
+            exact = math.isfinite(x.value)
+            return Constant(_fitting(getattr(math, name)(x.value) if exact else x.value))
         if kind_of(x) == "int":
             return x
         rounded = writer.call("double", ROUNDING[name], [("double", convert(writer, x, "float"))], {})
@@ -89,12 +126,20 @@ def _of_rounding(name: str) -> Builtin:
     return call
 
 
+def _fitting(x: Any) -> int:
+    """The whole part of a number that the translator knows, as `whole` has it at run time."""
+    if x != x:
+        return 0
+    largest = 2**63 - 1
+    return max(-largest - 1, min(largest, int(max(-(2.0**64), min(2.0**64, x))) if isinstance(x, float) else int(x)))
+
+
 def whole(writer: Writer, x: Value) -> Constant | Scalar:
     """`int(x)`: towards zero; what does not fit is the nearest that does, what is not a number is 0."""
     if kind_of(x) is None:
         raise KernelError(f"int takes a number, got {in_words(x)}.")
     if isinstance(x, Constant):
-        return Constant(int(x.value))
+        return Constant(_fitting(x.value))
     assert isinstance(x, Scalar)
     if x.kind != "float":
         return Scalar("int", convert(writer, x, "int"))
@@ -122,8 +167,8 @@ def _bool(writer: Writer, arguments: tuple[Value, ...]) -> Value:
 def _round(writer: Writer, arguments: tuple[Value, ...]) -> Value:
     _expect("round", arguments, 1)
     (x,) = arguments
-    if isinstance(x, Constant):
-        return Constant(round(x.value))
+    if isinstance(x, Constant) and kind_of(x) is not None:
+        return Constant(_fitting(round(x.value) if math.isfinite(x.value) else x.value))
     if kind_of(x) != "float":
         return whole(writer, x)
     nearest = writer.call("double", "llvm.roundeven.f64", [("double", convert(writer, x, "float"))], {})

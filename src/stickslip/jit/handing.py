@@ -26,7 +26,7 @@ Build = Callable[[Iterator[Any]], Any]
 class Results:
     """The results that a kernel returns to Python.
 
-    is_plain : the result is a number or a tuple of numbers, without arrays.
+    is_plain : the result is None, a number or a tuple of numbers, without arrays and other tuples.
     """
 
     def __init__(self, writer: Writer, result: Value, heap: list[str], name: str) -> None:
@@ -36,7 +36,7 @@ class Results:
         self.is_tuple = items_of(result) is not None
         self._build = self._of(result, handed)
         items = items_of(result) or (result,)
-        self.is_plain = len(items) == len(self.numbers) or (not self.numbers and not self.is_tuple)
+        self.is_plain = all(kind_of(item) is not None for item in items) or (not self.numbers and not self.is_tuple)
         for slot in heap:
             if slot not in handed:
                 memory.free(writer, slot)

@@ -224,7 +224,7 @@ class Reader:
 
     def result(self, numbers: list[tuple[Kind, str]], is_tuple: bool) -> str:
         """New Python object of the results."""
-        if not numbers:
+        if not numbers and not is_tuple:
             self.call("Py_IncRef", self.address(None))
             return self.address(None)
         if not is_tuple:

@@ -41,7 +41,7 @@ class Statements(Calls):
                 return
             source = self.scope.source
             try:
-                getattr(self, f"do_{type(statement).__name__}")(statement)
+                getattr(self, f"do_{type(statement).__name__}")(statement)  # `syntax` refuses all others
             except KernelError as problem:
                 raise problem.at(source, statement) from None
 

@@ -16,7 +16,8 @@ from stickslip.jit.errors import KernelError
 REFUSED: dict[type[ast.AST], str] = {
     ast.Assert: "`assert` is not in the language: return a code that the caller can tell",
     ast.Raise: "`raise` is not in the language: return a code that the caller can tell",
-    ast.Try: "`try` is not in the language: nothing in a kernel raises",
+    ast.Try: "`try` is not in the language: nothing in a kernel raises, ask by `if`",
+    ast.TryStar: "`try` is not in the language: nothing in a kernel raises, ask by `if`",
     ast.With: "`with` is not in the language",
     ast.Lambda: "`lambda` is not in the language: write a kernel",
     ast.ClassDef: "a class cannot be defined in a kernel",
@@ -26,7 +27,7 @@ REFUSED: dict[type[ast.AST], str] = {
     ast.SetComp: "a comprehension is not in the language: write a loop",
     ast.DictComp: "a comprehension is not in the language: write a loop",
     ast.GeneratorExp: "a generator is not in the language: write a loop",
-    ast.Dict: "a dictionary is not in the language",
+    ast.Dict: "a dictionary is not in the language: take a tuple with names (NamedTuple)",
     ast.Set: "a set is not in the language",
     ast.JoinedStr: "text is not in the language",
     ast.Yield: "`yield` is not in the language",
@@ -42,6 +43,9 @@ REFUSED: dict[type[ast.AST], str] = {
     ast.MatMult: "the operator @ is not in the language: write a loop",
 }
 """Constructs of Python that a kernel cannot have, with what helps."""
+LATER = {"TypeAlias": "`type` belongs at the top of the module", "TemplateStr": "text is not in the language"}
+"""Likewise, of Pythons newer than the oldest one that this package runs on."""
+REFUSED.update((getattr(ast, name), rule) for name, rule in LATER.items() if hasattr(ast, name))
 
 
 @dataclass(frozen=True)
@@ -211,7 +215,8 @@ class _Survey:
         arguments = source.tree.args
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.posonlyargs:
             raise KernelError(
-                "a kernel has plain parameters: no *args, **kwargs or keywords", source.place(source.tree)
+                "a kernel has plain parameters: no *args, no **kwargs, none behind * or before /.",
+                source.place(source.tree),
             )
         for statement in source.tree.body:
             self.visit(statement)

@@ -168,4 +168,5 @@ def in_words(value: Value) -> str:
     if items_of(value) is not None:
         return "a tuple"
     assert isinstance(value, Constant)
-    return f"{value.value!r}"
+    known = value.value is None or isinstance(value.value, (str, complex))
+    return f"{value.value!r}" if known else f"an object of type {type(value.value).__name__}"

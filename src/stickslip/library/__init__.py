@@ -142,6 +142,10 @@ _CIRCUITS: dict[str, Callable[..., CircuitScenario]] = {
 globals().update(_ENTRIES, **_SCENES, **_CIRCUITS)  # every entry is a function of this module: library.cube_stack()
 
 
+_LISTED = re.compile(r"^((?:\w+, )*\w+) : (.*(?:\n {4,}.*)*)", re.MULTILINE)
+"""Keywords in a docstring, and what is said about them."""
+
+
 def names() -> tuple[str, ...]:
     """Names of the entries that are systems with generalised coordinates."""
     return tuple(_ENTRIES)
@@ -169,13 +173,22 @@ def units(name: str) -> dict[str, str]:
     """
     text = inspect.getdoc(_entry(name)) or ""
     found = dict(re.findall(r"`(\w+)` \[([^\]]+)\]", text))
-    for listed, meaning in re.findall(r"^((?:\w+, )*\w+) : (.*(?:\n {4,}.*)*)", text, re.MULTILINE):
+    for listed, meaning in _LISTED.findall(text):
         own, given = listed.split(", "), re.findall(r"\[([^\]\d]+(?:\^\d)?)\]", meaning)  # citations have digits
         if len(given) == 1:
             found |= dict.fromkeys(own, given[0])
         elif len(given) == len(own):
             found |= dict(zip(own, given, strict=True))
     return {key: unit for key, unit in found.items() if key in keywords(name)}
+
+
+def meanings(name: str) -> dict[str, str]:
+    """What the keywords of the entry `name` are, in the words of its docstring; keywords without words are left out."""
+    found: dict[str, str] = {}
+    for listed, meaning in _LISTED.findall(inspect.getdoc(_entry(name)) or ""):
+        words = " ".join(meaning.split())
+        found |= dict.fromkeys(listed.split(", "), f"{listed}: {words}" if "," in listed else words)
+    return {key: words for key, words in found.items() if key in keywords(name)}
 
 
 def get(name: str, **parameters: Any) -> Any:

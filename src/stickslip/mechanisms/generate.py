@@ -56,6 +56,7 @@ PARTS = {
     "stepper": _STEPPER,
     "members": (*_STEPPER, "judged", "members"),
     "controlled": (*_STEPPER, "judged", "controlled"),
+    "start": (*_STEPPER, "start"),
     "smooth": ("model", "held", "smooth"),
     "local": ("model", "state_laws", "local"),
 }
@@ -281,9 +282,7 @@ def _require_kernels(system: System, module: ModuleType) -> None:
             try:
                 function.text(*given)
             except KernelError as problem:
-                raise NotKernels(
-                    f"{name} of system {system.name!r} calls a function that is not a kernel: {problem}"
-                ) from None
+                raise NotKernels(f"{name} of system {system.name!r} is not in the kernel language: {problem}") from None
             try:
                 function.text(*(read_only(x) if x is q or x is p else x for x in given))
             except KernelError as problem:

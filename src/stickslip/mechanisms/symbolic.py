@@ -118,7 +118,8 @@ class Equations:
         return self.text()
 
     def _repr_latex_(self) -> str:
-        return self.latex()
+        """One formula between dollar signs, which all notebooks draw; some of them know no `align*` without."""
+        return f"$${self.latex().strip().replace('{align*}', '{aligned}')}$$"
 
 
 # -- display -------------------------------------------------------------------------------------------------

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
+
+import numpy as np
 
 PAGE_STEPS, PAGE_RECORDS = 200_000, 20_000
 """Of a run that a page asks for."""
 PARAMETER, START, RUN = "parameter", "start", "run"
 _UNIT_INTERVAL = ("restitution",)
-_LAWS = ("friction", "restitution")
+FRICTION, RESTITUTION, THRESHOLD = "friction", "restitution", "threshold"
+_LAWS = (FRICTION, RESTITUTION)
 _RATIO = 4.0  # a positive parameter runs from a quarter of its value to four times it
 
 
@@ -32,6 +35,8 @@ class Control:
     low, high : ends of the slider.
     log : whether it moves by factors.
     whole : whether it takes whole numbers only.
+    law : kind of the contact law that it is a coefficient of, "friction", "restitution" or "threshold"; "" for others.
+    meaning : what it is, in words.
     """
 
     key: str
@@ -44,17 +49,49 @@ class Control:
     index: int = -1
     log: bool = False
     whole: bool = False
+    law: str = ""
+    meaning: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
-def controls(keywords: Mapping[str, Any], scenario: Any, units: Mapping[str, str] | None = None) -> list[Control]:
-    """All sliders of an entry: its keywords with their own values and units, and the scenario that has them."""
-    return [*_parameters(keywords, {**(units or {}), **_units(scenario)}), *_start(scenario), *_run(scenario)]
+def controls(
+    keywords: Mapping[str, Any], scenario: Any, units: Mapping[str, str] | None = None,
+    meanings: Mapping[str, str] | None = None,
+) -> list[Control]:  # fmt: skip
+    """All sliders of an entry: its keywords with values, units and meanings, and the scenario that has them."""
+    known = {**(units or {}), **_units(scenario)}
+    parameters = _parameters(keywords, known, laws_of(scenario), meanings or {})
+    return [*parameters, *_start(scenario), *_run(scenario)]
 
 
-def _parameters(keywords: Mapping[str, Any], units: Mapping[str, str]) -> list[Control]:
+def laws_of(scenario: Any) -> dict[str, str]:
+    """Parameters of a mechanism that are coefficients of its contact laws, with the kind of the law.
+
+    A parameter is a coefficient where some contact has its very value for it, also after the parameter has changed.
+    """
+    if scenario.kind != "mechanism":
+        return {}
+    system, found = scenario.system, {}
+    p = system.parameter_vector(scenario.params)
+    for i, name in enumerate(system.parameter_names):
+        other = p.copy()
+        other[i] = 0.5 * p[i] if p[i] != 0.0 else 0.5  # within the range of every law
+        try:
+            before, after = system.laws(p), system.laws(other)
+        except (ValueError, ArithmeticError):
+            continue
+        kinds = zip((FRICTION, RESTITUTION, RESTITUTION, THRESHOLD), before, after, strict=True)
+        held = [kind for kind, x, y in kinds if np.any((x == p[i]) & (y == other[i]))]
+        if held:
+            found[name] = held[0]
+    return found
+
+
+def _parameters(
+    keywords: Mapping[str, Any], units: Mapping[str, str], laws: Mapping[str, str], meanings: Mapping[str, str]
+) -> list[Control]:
     found = []
     for key, default in keywords.items():
         values = default if isinstance(default, tuple) else (default,)
@@ -63,16 +100,18 @@ def _parameters(keywords: Mapping[str, Any], units: Mapping[str, str]) -> list[C
                 continue  # words, and values that the entry finds itself
             place = index if isinstance(default, tuple) else -1
             label = key if place < 0 else f"{key} {index + 1}"
-            found.append(_control(key, PARAMETER, label, units.get(key, ""), value, place))
-    return sorted(found, key=lambda control: not any(word in control.key for word in _LAWS))  # laws first
+            law = next((word for word in _LAWS if word in key), laws.get(key, ""))
+            control = _control(key, label, units.get(key, ""), value, place, law)
+            found.append(replace(control, meaning=meanings.get(key, "")))
+    return sorted(found, key=lambda control: not control.law)  # laws first
 
 
-def _control(key: str, section: str, label: str, unit: str, value: float, index: int = -1) -> Control:
+def _control(key: str, label: str, unit: str, value: float, index: int, law: str) -> Control:
     whole = isinstance(value, int)
-    low, high, log = bounds(key, float(value), unit)
+    low, high, log = bounds(law if law in _LAWS else key, float(value), unit)
     if whole:
         low, high, log = max(1.0, math.floor(value / 2)), max(2.0 * value, value + 4.0), False
-    return Control(key, section, label, unit, float(value), low, high, index, log, whole)
+    return Control(key, PARAMETER, label, unit, float(value), low, high, index, log, whole, law)
 
 
 def bounds(key: str, value: float, unit: str = "") -> tuple[float, float, bool]:

@@ -36,6 +36,11 @@ class LibraryEntry:
         return library.units(self.name)
 
     @property
+    def meanings(self) -> Mapping[str, str]:
+        """What the keywords are, in words."""
+        return library.meanings(self.name)
+
+    @property
     def scenario(self) -> Any:
         """The scenario with the values of the library."""
         return _own(self.name)
@@ -79,6 +84,11 @@ class ModelEntry:
     def units(self) -> Mapping[str, str]:
         """None of its own: the system has the units of its parameters."""
         return {}
+
+    @property
+    def meanings(self) -> Mapping[str, str]:
+        """What the parameters are, in the words of the file."""
+        return self.model.meanings
 
     @property
     def scenario(self) -> Any:

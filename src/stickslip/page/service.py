@@ -86,9 +86,10 @@ class Service:
         if name in self.files:
             return {"name": name, "controls": [], "steppers": [], "stepper": ""}
         entry = self._entry(name)
+        sliders = controls(entry.keywords, entry.scenario, entry.units, entry.meanings)
         return {
             "name": name,
-            "controls": [control.to_dict() for control in controls(entry.keywords, entry.scenario, entry.units)],
+            "controls": [control.to_dict() for control in sliders],
             "steppers": entry.steppers,
             "stepper": entry.stepper,
         }

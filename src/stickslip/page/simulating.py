@@ -1,8 +1,8 @@
 """Exported pages that simulate a mechanism: kernels as WebAssembly, and how to call and draw them.
 
-Three modules go into the file: `march` does the steps, `measure` finds gaps and energies of records, `frames` places
-the shapes of the drawing.  The first two are the kernels of `simulate`; the third is written in their language.  The
-script `assets/simulate.js` fills their arrays, as `engines.Compiled` does.
+Four modules go into the file: `start` prepares a start, `march` does the steps, `measure` finds gaps and energies of
+records, `frames` places the shapes of the drawing.  The middle two are the kernels of `simulate`; the others are
+written in their language.  The script `assets/simulate.js` fills their arrays, as `engines.Compiled` does.
 
 A page that cannot simulate shows the run that was recorded, and says why: `Recorded` has the reason.
 """
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stickslip import codes
+from stickslip import codes, library
 from stickslip.checks import Array
 from stickslip.contact.planar import solver_from
 from stickslip.drawing import primitives as draw
@@ -29,11 +29,11 @@ from stickslip.io.models.traced import Traced, Untraceable, expression_of
 from stickslip.jit import KernelError, web
 from stickslip.laws import Newton
 from stickslip.mechanisms.engines import Compiled
-from stickslip.mechanisms.generate import NotKernels, constants, import_generated
+from stickslip.mechanisms.generate import NotKernels, compiled_module, constants, import_generated
 from stickslip.mechanisms.penetration import PENETRATION_TOLERANCE
 from stickslip.mechanisms.source import function_source, source_symbols
 from stickslip.mechanisms.steppers.moreau_midpoint import MoreauMidpoint
-from stickslip.mechanisms.system import CONSTRAINT, CONTACT, TANGENT, System
+from stickslip.mechanisms.system import CONSTRAINT, CONTACT, NONHOLONOMIC, TANGENT, System
 from stickslip.page.controls import PAGE_RECORDS, PAGE_STEPS, PARAMETER, controls
 from stickslip.page.payload import LIMITS
 from stickslip.page.tracks import split
@@ -100,7 +100,8 @@ def simulating(trajectory: Trajectory, scenario: Any) -> dict[str, Any]:
         modules = _modules(system, p, picture.numbers)
     except (KernelError, NotKernels) as reason:
         raise Recorded(f"its kernel does not run in a browser ({reason})") from None
-    sliders = [c for c in controls(names, begun) if not (c.section == PARAMETER and c.key in fixed)]
+    words = library.meanings(system.name) if system.name in library.names() else {}
+    sliders = [c for c in controls(names, begun, None, words) if not (c.section == PARAMETER and c.key in fixed)]
     return {
         **modules,
         "controls": [control.to_dict() for control in sliders],
@@ -114,7 +115,10 @@ def simulating(trajectory: Trajectory, scenario: Any) -> dict[str, Any]:
         "t_end": begun.t_end,
         "every": trajectory.every,
         "kinds": [_KINDS.get(kind, "plain") for kind in system.contact_kinds],
+        "gated": list(system.gated),
+        "first": _first_impacts(trajectory),
         "forced": int(system.forced),
+        "special": _special(trajectory),
         "tolerance": float(solver_from("auto").tol),
         "depth": PENETRATION_TOLERANCE,
         "book": {name: getattr(codes, name) for name in _BOOK} | {"size": codes.BOOK_SIZE},
@@ -127,13 +131,29 @@ def simulating(trajectory: Trajectory, scenario: Any) -> dict[str, Any]:
     }
 
 
+def _first_impacts(trajectory: Trajectory) -> list[list[float]]:
+    """Rows of the impulses with which constraints took up the start."""
+    table = trajectory.impacts()
+    rows = np.column_stack([table[name].astype(float) for name in table.columns])
+    return [row.tolist() for row in rows[table["time"] <= float(trajectory.t[0])]]
+
+
+def _special(trajectory: Trajectory) -> list[dict[str, str]]:
+    """Lines of the certificate beyond those that all runs have, with one for every number that may get a line."""
+    certificate = trajectory.certificate
+    told = replace(certificate, projection_energy=1.0, energy_in_play=1.0) if certificate.constrained else certificate
+    return [vars(entry) for entry in told.entries()[USUAL_ENTRIES:]]
+
+
 def _follow(scenario: Scenario) -> int | None:
     """Number of the coordinate that the view follows."""
     name = None if scenario.drawing is None else scenario.drawing.follow
     return None if name is None else scenario.system.coordinate_names.index(name)
 
 
-_KINDS = {CONTACT: "contact", TANGENT: "tangent", CONSTRAINT: "constraint"}
+_KINDS = {CONTACT: "contact", TANGENT: "tangent", CONSTRAINT: "constraint", NONHOLONOMIC: "rate"}
+USUAL_ENTRIES = 5
+"""Lines that every certificate without projection of contacts has."""
 _BOOK = (
     "FAILED_STEPS",
     "MAX_RESIDUAL",
@@ -143,13 +163,18 @@ _BOOK = (
     "GAIN_STEP",
     "CONTACT_WORK",
     "MAX_LCP_SIZE",
+    "PROJECTION_ENERGY",
+    "CONSTRAINT_ERROR",
+    "CONSTRAINT_RATE",
+    "FRICTION_ROUNDS",
+    "FRICTION_CONTRACTION",
 )
 
 
 def _require_simple(trajectory: Trajectory, scenario: Any) -> None:
     """Raise `Recorded` for runs that differ from what the script of the page does."""
     if not isinstance(scenario, Scenario) or scenario.kind != "mechanism":
-        raise Recorded("mechanisms alone simulate in a browser")
+        raise Recorded("mechanisms simulate in a browser, scenes of bodies and circuits do not")
     system = scenario.system_of(trajectory)
     if system is None or set(trajectory.parameters) != set(system.parameter_names):
         raise Recorded("its system has other parameters than the run")
@@ -162,12 +187,15 @@ def _require_simple(trajectory: Trajectory, scenario: Any) -> None:
         raise Recorded("its solver or impact law is not the usual one, which alone runs in a browser")
     if trajectory.engine != Compiled.name:
         raise Recorded("it was computed by the reference engine, which is plain Python")
-    if len(system.constraints):
-        raise Recorded("constraints are met by Python at the start of a run")
-    if system.has_friction_laws or any(system.gated):
-        raise Recorded("friction laws and gates of contacts are prepared by Python at the start of a run")
-    if len(trajectory.impacts()) and float(trajectory.impacts()["time"][0]) <= float(trajectory.t[0]):
-        raise Recorded("it begins with an impact, which Python solves")
+    if _begins_with_impact(trajectory, system):
+        raise Recorded("it begins with an impact of its contacts (initialise), which Python solves")
+
+
+def _begins_with_impact(trajectory: Trajectory, system: System) -> bool:
+    """Whether contacts strike at the start; impulses of constraints alone are found by the page itself."""
+    table = trajectory.impacts()
+    at_start = table["time"] <= float(trajectory.t[0])
+    return bool(np.any(np.isin(table["contact"][at_start], system.constraints, invert=True)))
 
 
 def _chosen(trajectory: Trajectory, what: str, usual: Any) -> bool:
@@ -195,8 +223,11 @@ def _modules(system: System, p: Array, numbers: Sequence[Any]) -> dict[str, Any]
     memory = Memory.start(np.zeros(f), np.zeros(f), p, 0.0, n, 1.0)
     block = Block.room(1, 1, memory.sizes)
     row, rows = np.zeros(1), np.zeros((1, f))
+    marching = engine.arguments(memory, 1, block)
+    starts = compiled_module(system, "start", solver.name, stepper.options).start
     samples = {
-        "march": (engine.module.march, engine.arguments(memory, 1, block)),
+        "start": (starts, (*marching[:2], np.zeros(n), np.zeros((n, 3)), 0.0, 0)),
+        "march": (engine.module.march, marching),
         "measure": (engine.module.measure, (rows, rows, row, p, np.zeros((1, n)), np.zeros((1, 2)))),
         "frames": (
             _frames(system, numbers).frames,

@@ -264,8 +264,7 @@ class Store:
         state = self.run.state
         if self.taken and state.step % self.every == 0:
             return self.taken
-        now, q, u = np.array([state.t]), state.q[None], state.u[None]
-        present = Seen(now, q, u, self.run.engine.measure(state, now, q, u).energy)
+        present = Seen(np.array([state.t]), state.q[None], state.u[None], self.run.engine.present_energy(state))
         return Seen(*(np.concatenate(pair) for pair in zip(self.taken or present, present, strict=True)))
 
     def excess(self) -> str | None:

@@ -6,27 +6,31 @@ or close within the step, the one that approaches fastest is struck first; its i
 others.  This goes on until none approaches.  What is left, less than REST of the first approach, and contacts that
 approach no faster than forces change velocities in a step, is left to the contact problem of the step, without
 restitution.  So no body is driven into another one, and Stronge's law never gains energy, whatever the number of
-contacts.
+contacts.  Joints pass impulses on within an impact: `struck_joints`.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from stickslip.jit import kernel
 from stickslip.scenes.islands.problem import approach, restitution_of, side_product
+from stickslip.scenes.islands.reduced import push_pair, row_impulses
 from stickslip.scenes.layout import MOVING, Active, Bodies, Contacts, Options
 from stickslip.scenes.parts import Matter
 from stickslip.scenes.rotation import times
 from stickslip.scenes.routh import spatial_impact
 from stickslip.scenes.struck import is_hard
+from stickslip.scenes.struck_joints import catch, onto_joints, parts_in_impact, take_joints
 from stickslip.scenes.two_steps import impact_in_two_steps, impact_of_balls
 
 TWO_STEPS, WALTON = 3, 4  # of `Options.law`; 1 and 2 are those of `routh`
 REST = 1e-6  # of the first approach: what many small impacts leave of it
 ROUNDS = 40  # impacts for each active contact, and as many more
+HELD = 1e-8  # of the mobility of free bodies: a contact with less along its normal is held by joints, and not struck
 
 
 @kernel
@@ -83,36 +87,99 @@ def impulse_of(G: np.ndarray, u: np.ndarray, mu: float, e: float, e_T: float, la
 
 
 @kernel
-def strike_one(matter: Matter, contacts: Contacts, active: Active, m: int, vel: np.ndarray) -> bool:
+def note_hit(
+    contacts: Contacts, c: int, u: np.ndarray, after: tuple[float, float, float], impulse: tuple[float, float, float],
+    work: float,
+) -> None:  # fmt: skip
+    """Write down an impact of point c: velocities before and after, impulse on b in world axes, work."""
+    hit, prior, end = contacts.hit[c], contacts.prior[c], contacts.after[c]
+    if hit[0] == 0.0 and hit[1] == 0.0 and hit[2] == 0.0:
+        prior[0], prior[1], prior[2] = u[0], u[1], u[2]
+    hit[0], hit[1], hit[2] = hit[0] + impulse[0], hit[1] + impulse[1], hit[2] + impulse[2]
+    end[0], end[1], end[2] = after
+    contacts.work[c] += work
+
+
+@kernel
+def strike_one(
+    matter: Matter, contacts: Contacts, active: Active, m: int, vel: np.ndarray, joints: Any, parts: Any
+) -> bool:
     """One impact of active contact m: velocities before, free and at the end change; False where it has no end."""
     bodies, geoms, materials, curves, options = matter
     G, u, Lambda, c = np.empty(9), np.empty(3), np.zeros(3), active.contact[m]
     a, b, f = contacts.a[c], contacts.b[c], active.frame[m]
     u[0], u[1], u[2] = approach(active, m, bodies, vel, a, b)
     local_matrix(bodies, contacts, active, m, G)
+    if joints is not None:
+        alone = G[0]
+        take_joints(contacts, active, m, parts, G)
+        if G[0] <= HELD * alone:
+            active.mobility[m] = 0.0
+            return True
     k, j = geoms.material[contacts.pair[c, 0]], geoms.material[contacts.pair[c, 1]]
     e = restitution_of(materials, curves, k, j, -u[0], G[0])
-    if options.dim == 2:
-        u[2] = 0.0
+    if options.dim == 2:  # normals lie in the plane but for rounding, and slip that comes to an end feels as little
+        u[2], G[2], G[5], G[6], G[7] = 0.0, 0.0, 0.0, 0.0, 0.0
     if not impulse_of(G, u, active.mu[m], e, materials.eps_T[k, j], options.law, Lambda):
         return False
     x = f[0] * Lambda[0] + f[3] * Lambda[1] + f[6] * Lambda[2]
     y = f[1] * Lambda[0] + f[4] * Lambda[1] + f[7] * Lambda[2]
     z = f[2] * Lambda[0] + f[5] * Lambda[1] + f[8] * Lambda[2]
-    if bodies.kind[a] == MOVING:
-        push(bodies, a, active.arm_a[m], -x, -y, -z, vel)
-        push(bodies, a, active.arm_a[m], -x, -y, -z, bodies.free)
-    if bodies.kind[b] == MOVING:
-        push(bodies, b, active.arm_b[m], x, y, z, vel)
-        push(bodies, b, active.arm_b[m], x, y, z, bodies.free)
+    if joints is None:
+        if bodies.kind[a] == MOVING:
+            push(bodies, a, active.arm_a[m], -x, -y, -z, vel)
+            push(bodies, a, active.arm_a[m], -x, -y, -z, bodies.free)
+        if bodies.kind[b] == MOVING:
+            push(bodies, b, active.arm_b[m], x, y, z, vel)
+            push(bodies, b, active.arm_b[m], x, y, z, bodies.free)
+    else:
+        first, second, p, q = np.empty(6), np.empty(6), active.arm_a[m], active.arm_b[m]
+        first[0], first[1], first[2] = -x, -y, -z
+        first[3], first[4], first[5] = p[2] * y - p[1] * z, p[0] * z - p[2] * x, p[1] * x - p[0] * y
+        second[0], second[1], second[2] = x, y, z
+        second[3], second[4], second[5] = q[1] * z - q[2] * y, q[2] * x - q[0] * z, q[0] * y - q[1] * x
+        push_pair(bodies, parts, (a, b), first, second, vel, bodies.free)
     v0, v1, v2 = approach(active, m, bodies, vel, a, b)
-    hit, prior, after = contacts.hit[c], contacts.prior[c], contacts.after[c]
-    if hit[0] == 0.0 and hit[1] == 0.0 and hit[2] == 0.0:
-        prior[0], prior[1], prior[2] = u[0], u[1], u[2]
-    hit[0], hit[1], hit[2] = hit[0] + x, hit[1] + y, hit[2] + z
-    after[0], after[1], after[2] = v0, v1, v2
-    contacts.work[c] += 0.5 * (Lambda[0] * (u[0] + v0) + Lambda[1] * (u[1] + v1) + Lambda[2] * (u[2] + v2))
+    work = 0.5 * (Lambda[0] * (u[0] + v0) + Lambda[1] * (u[1] + v1) + Lambda[2] * (u[2] + v2))
+    if joints is not None:
+        work += catch(bodies, joints, parts, vel, bodies.free)
+    note_hit(contacts, c, u, (v0, v1, v2), (x, y, z), work)
     return True
+
+
+@kernel
+def any_hard(matter: Matter, contacts: Contacts, active: Active, n: int) -> bool:
+    """Whether a contact approaches so fast that it is an impact."""
+    hard = False
+    for m in range(n):
+        hard = hard or (active.impact[m] and is_hard(matter.bodies, contacts, active, m, matter.options.dt))
+    return hard
+
+
+@kernel
+def strike_in_turn(
+    matter: Matter, contacts: Contacts, active: Active, n: int, vel: np.ndarray, change: np.ndarray, joints: Any,
+    parts: Any,
+) -> int:  # fmt: skip
+    """Do impacts until none is left, at velocities `vel` that have half of `change`, that of the forces.
+
+    Returns how many were left because they had no end.
+    """
+    bodies, first, begin = matter.bodies, 0.0, vel.copy()
+    for _ in range(ROUNDS * (n + 1)):
+        begin[:] = vel
+        add_forces(bodies, change, -0.5, begin)
+        m = fastest(contacts, active, n, bodies, vel, begin, REST * first, matter.options)
+        if m < 0:
+            break
+        c = active.contact[m]
+        u, _, _ = approach(active, m, bodies, vel, contacts.a[c], contacts.b[c])
+        first = max(first, -u)
+        if -u <= REST * first:
+            break
+        if not strike_one(matter, contacts, active, m, vel, joints, parts):
+            return 1
+    return 0
 
 
 @kernel(apart=True)
@@ -121,33 +188,51 @@ def impacts_in_sequence(matter: Matter, contacts: Contacts, active: Active, n: i
 
     Returns how many impacts were left to the contact problem because they had no end.
     """
-    bodies, options, hard = matter.bodies, matter.options, False
-    for m in range(n):
-        hard = hard or (active.impact[m] and is_hard(bodies, contacts, active, m, options.dt))
-    if not hard:
+    bodies = matter.bodies
+    if not any_hard(matter, contacts, active, n):
         return 0
-    first, left, change, begin = 0.0, 0, bodies.free - vel, vel.copy()
+    change = bodies.free - vel
     add_forces(bodies, change, 0.5, vel)
-    for _ in range(ROUNDS * (n + 1)):
-        begin[:] = vel
-        add_forces(bodies, change, -0.5, begin)
-        m = fastest(contacts, active, n, bodies, vel, begin, REST * first, options)
-        if m < 0:
-            break
-        c = active.contact[m]
-        u, _, _ = approach(active, m, bodies, vel, contacts.a[c], contacts.b[c])
-        first = max(first, -u)
-        if -u <= REST * first:
-            break
-        if not strike_one(matter, contacts, active, m, vel):
-            left += 1
-            break
+    left = strike_in_turn(matter, contacts, active, n, vel, change, None, None)
     add_forces(bodies, change, -0.5, vel)
+    end_as_free(bodies)
+    return left
+
+
+@kernel(apart=True)
+def impacts_with_joints(
+    matter: Matter, contacts: Contacts, active: Active, n: int, vel: np.ndarray, joints: Any, given: np.ndarray
+) -> int:
+    """`impacts_in_sequence` of a scene with joints, whose rows are set; given: free velocities without motors.
+
+    Free velocities end without what torques of motors, which belong to the rows, have given to them.
+    """
+    bodies, dt = matter.bodies, matter.options.dt
+    parts = parts_in_impact(bodies, joints, vel)
+    change, before = bodies.free - vel, bodies.free.copy()
+    onto_joints(joints, parts, vel, False, dt)
+    onto_joints(joints, parts, change, True, dt)
+    add_forces(bodies, change, 0.5, vel)
+    left = strike_in_turn(matter, contacts, active, n, vel, change, joints, parts)
+    add_forces(bodies, change, -0.5, vel)
+    row_impulses(parts, joints.row.blow)
+    for i in range(bodies.kind.shape[0]):
+        if bodies.kind[i] == MOVING:
+            for k in range(6):
+                more = bodies.free[i, k] - before[i, k]
+                bodies.ahead[i, k] += more
+                bodies.free[i, k] = given[i, k] + more
+    end_as_free(bodies)
+    return left
+
+
+@kernel
+def end_as_free(bodies: Bodies) -> None:
+    """End velocities of the bodies that move are those without contacts."""
     for i in range(bodies.kind.shape[0]):
         if bodies.kind[i] == MOVING:
             for k in range(6):
                 bodies.end[i, k] = bodies.free[i, k]
-    return left
 
 
 @kernel

@@ -471,8 +471,22 @@ class SceneEngine(Engine):
         else:
             bodies.pose[i], bodies.vel[i] = q.reshape(-1, 7), u.reshape(-1, 6)
         gather(self, bodies)
-        middle = max(t, self.t0 + self.options.dt) - 0.5 * self.options.dt  # of the step before, at t0 of the first one
-        bodies.alive[:] = (bodies.life[:, 0] <= middle) & (middle < bodies.life[:, 1])
+        bodies.alive[:] = self._are_there(t)
+        return self._energies_of(bodies)
+
+    def present_energy(self, state: SceneState) -> np.ndarray:
+        if not np.array_equal(self.bodies.alive, self._are_there(state.t)):
+            return super().present_energy(state)
+        return np.array([self._energies_of(self.bodies)])
+
+    def _are_there(self, t: float) -> np.ndarray:
+        """Which bodies are there at the end t of a step: those of its midpoint, at t0 those of the first one."""
+        middle, life = max(t, self.t0 + self.options.dt) - 0.5 * self.options.dt, self.bodies.life
+        there: np.ndarray = (life[:, 0] <= middle) & (middle < life[:, 1])
+        return there
+
+    def _energies_of(self, bodies: Any) -> tuple[float, float]:
+        """Kinetic and potential energy of a table of bodies, with the rotors of joints [J]."""
         kinetic, potential = step.energies(bodies, self.springs, self.options.gravity)
         rotors = 0.0 if self.joints is None else rotor_energy(self.joints, bodies)
         return kinetic + rotors, potential

@@ -390,7 +390,7 @@ def _given(engine: SceneEngine, composite: Composite, i: int, arm: np.ndarray) -
             for number, sign, first in ((joint.a, -1.0, 3), (joint.b, 1.0, 6)):
                 if number == i and engine.fused.holder[i] == h:
                     rows = engine.joints.row[place * ROWS_PER_JOINT : (place + 1) * ROWS_PER_JOINT]
-                    along = np.where(rows.used, rows.impulse, 0.0)
+                    along = np.where(rows.used, rows.impulse, 0.0) + rows.blow
                     data = engine.joints.link.numbers[place]
                     if data[ARMATURE] + options.dt * data[VISCOUS] == 0.0:
                         along[PASSIVE] = options.dt * data[TORQUE]

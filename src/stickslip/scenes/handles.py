@@ -259,7 +259,7 @@ class JointHandle(_Handle):
         assert self._engine.joints is not None
         first = self._k * ROWS_PER_JOINT
         rows = self._engine.joints.row[first : first + ROWS_PER_JOINT]
-        impulse = np.where(rows.used, rows.impulse, 0.0) / self._engine.options.dt
+        impulse = (np.where(rows.used, rows.impulse, 0.0) + rows.blow) / self._engine.options.dt
         d = rows.direction
         force, torque = impulse @ (d[:, :3] + d[:, 9:]), impulse @ d[:, 6:9]
         return force, torque - np.cross(arm_of(self._engine, self._joint.b), force)

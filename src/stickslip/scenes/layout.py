@@ -240,6 +240,7 @@ ROW = np.dtype(
         ("low", float),  # bounds of the impulse
         ("high", float),
         ("impulse", float),
+        ("blow", float),  # impulse of this step's impacts, under laws of `blows`
         ("island", np.int64),
     ],
     align=True,

@@ -25,6 +25,7 @@ import numpy as np
 from stickslip.jit import kernel
 
 ROUNDS, HALVINGS = 60, 12
+SLOW = 1e-8  # radians in a half step, whose square is below the last digit of a number
 MOST_TURN = 0.5  # radians by which one iteration may change what omega turns: larger steps reach other branches
 ROUNDING = 1e-14  # of the momentum: a smaller error is rounding, and no iteration improves on it
 # The momentum of a slender body that spins about its own axis is a small difference of large products J_ij omega_j.
@@ -89,9 +90,9 @@ def advance(pose: np.ndarray, vel: np.ndarray, time: float, out: np.ndarray) -> 
     if angle == 0.0:
         out[3], out[4], out[5], out[6] = w, a, b, c
         return
-    half = 0.5 * angle
-    p = math.cos(half)
-    k = math.sin(half) / angle
+    p, k = 1.0, 0.5
+    if angle >= SLOW:  # below, these are cosine and sine to the last digit
+        p, k = math.cos(0.5 * angle), math.sin(0.5 * angle) / angle
     q, r, s = k * x, k * y, k * z
     n0 = p * w - q * a - r * b - s * c
     n1 = p * a + q * w + r * c - s * b
@@ -141,18 +142,30 @@ def invert(A: np.ndarray, out: np.ndarray) -> None:
     )
 
 
-@kernel
-def turned(phi: np.ndarray, x: float, y: float, z: float) -> tuple[float, float, float]:
-    """exp [phi] (x, y, z) by Rodrigues' formula."""
-    a, b, c = phi[0], phi[1], phi[2]
-    square = a * a + b * b + c * c
-    angle = math.sqrt(square)
+@kernel(inline=True)
+def turn_factors(square: float, angle: float) -> tuple[float, float]:
+    """sin p / p and (1 - cos p) / p^2 of Rodrigues' formula; square = p^2, angle = p."""
     if angle < 1e-4:  # series; the next terms are below the last digit
-        f, g = 1.0 - square / 6.0, 0.5 - square / 24.0
-    else:
-        f, g = math.sin(angle) / angle, (1.0 - math.cos(angle)) / square
+        return 1.0 - square / 6.0, 0.5 - square / 24.0
+    return math.sin(angle) / angle, (1.0 - math.cos(angle)) / square
+
+
+@kernel(inline=True)
+def turned_by(
+    phi: np.ndarray, f: float, g: float, x: float, y: float, z: float
+) -> tuple[float, float, float]:
+    """exp [phi] (x, y, z) by Rodrigues' formula, with its `turn_factors`."""
+    a, b, c = phi[0], phi[1], phi[2]
     p, q, r = b * z - c * y, c * x - a * z, a * y - b * x
     return x + f * p + g * (b * r - c * q), y + f * q + g * (c * p - a * r), z + f * r + g * (a * q - b * p)
+
+
+@kernel
+def turned(phi: np.ndarray, x: float, y: float, z: float) -> tuple[float, float, float]:
+    """exp [phi] (x, y, z)."""
+    square = phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2]
+    f, g = turn_factors(square, math.sqrt(square))
+    return turned_by(phi, f, g, x, y, z)
 
 
 @kernel
@@ -167,6 +180,7 @@ def momentum_slope(J: np.ndarray, omega: np.ndarray, time: float, phi: np.ndarra
         f, g = 0.5 - square / 24.0, 1.0 / 6.0 - square / 120.0
     else:
         f, g = (1.0 - math.cos(angle)) / square, (angle - math.sin(angle)) / (square * angle)
+    sine, cosine = turn_factors(square, angle)
     for j in range(3):
         e0, e1, e2 = (1.0 if j == 0 else 0.0), (1.0 if j == 1 else 0.0), (1.0 if j == 2 else 0.0)
         p, q, r = b * e2 - c * e1, c * e0 - a * e2, a * e1 - b * e0  # phi x e
@@ -176,7 +190,7 @@ def momentum_slope(J: np.ndarray, omega: np.ndarray, time: float, phi: np.ndarra
         k0 = J[j] - time * (y * t2 - z * t1)
         k1 = J[3 + j] - time * (z * t0 - x * t2)
         k2 = J[6 + j] - time * (x * t1 - y * t0)
-        K[j], K[3 + j], K[6 + j] = turned(phi, k0, k1, k2)
+        K[j], K[3 + j], K[6 + j] = turned_by(phi, sine, cosine, k0, k1, k2)
 
 
 @kernel
@@ -198,6 +212,31 @@ def momentum_gap(
     return math.sqrt(gap[0] ** 2 + gap[1] ** 2 + gap[2] ** 2)
 
 
+@kernel(inline=True)
+def slow_rotation(
+    J: np.ndarray, L: np.ndarray, before: np.ndarray, short: float, omega: np.ndarray, inverse: np.ndarray,
+    K: np.ndarray,
+) -> bool:  # fmt: skip
+    """`rotation_with` of a body that hardly turns and hardly changes that, as bodies at rest do; False of any other.
+
+    To the last digit E = 1 + [phi] and K = J + [phi] J - short [J omega], and one step of Newton from `before` ends it.
+    """
+    a, b, c = short * before[0], short * before[1], short * before[2]
+    if not a * a + b * b + c * c < SLOW * SLOW:
+        return False
+    x, y, z = times(J, before[0], before[1], before[2])
+    for j in range(3):
+        p, q, r = J[j], J[3 + j], J[6 + j]
+        K[j], K[3 + j], K[6 + j] = p + (b * r - c * q), q + (c * p - a * r), r + (a * q - b * p)
+    p, q, r = short * x, short * y, short * z
+    K[1], K[2], K[3], K[5], K[6], K[7] = K[1] + r, K[2] - q, K[3] - r, K[5] + p, K[6] + q, K[7] - p
+    invert(K, inverse)
+    p, q, r = L[0] - x - (b * z - c * y), L[1] - y - (c * x - a * z), L[2] - z - (a * y - b * x)
+    p, q, r = times(inverse, p, q, r)
+    omega[0], omega[1], omega[2] = before[0] + p, before[1] + q, before[2] + r
+    return short * math.sqrt(p * p + q * q + r * r) <= SLOW * SLOW
+
+
 @kernel(apart=True)
 def rotation_with(
     J: np.ndarray, L: np.ndarray, before: np.ndarray, short: float, omega: np.ndarray, inverse: np.ndarray,
@@ -210,6 +249,8 @@ def rotation_with(
     explicit, with the right length of the momentum and K = J.
     """
     gap, trial = np.empty(3), np.empty(3)
+    if slow_rotation(J, L, before, short, omega, inverse, K):
+        return 0.0
     for k in range(3):
         omega[k] = before[k]
     size, heaviest = math.sqrt(L[0] ** 2 + L[1] ** 2 + L[2] ** 2), J[0] + J[4] + J[8]
@@ -229,11 +270,11 @@ def rotation_with(
             reached = momentum_gap(J, trial, short, L, phi, gap)
             if reached < error:
                 break
-            part *= 0.5
-        if not reached < error:
             products = heaviest * math.sqrt(omega[0] ** 2 + omega[1] ** 2 + omega[2] ** 2)
             if error <= ROUNDING * max(size, min(products, MOST_CANCELLED * size)):
                 return 0.0
+            part *= 0.5
+        if not reached < error:
             break
         error = reached
         for k in range(3):

@@ -11,6 +11,9 @@ is ln S -> -infinity, while p has a limit.  Slip that has ended stays so where m
 begins anew along the one direction with s_perp . b = 0 and s . b > 0.  Rates are constant in both cases.
 
 Stronge's law never gains energy: T^+ - T^- = (1 - e^2) W_c + work of the slip <= 0.  Poisson's may.
+Where joints leave a body one motion, slip and approach end together: the rest of the impact finds it wedged, or slip
+begins the other way.
+
 References: Routh 1860; Stronge 1990; Batlle 1996 for the flow of slip.
 """
 
@@ -26,6 +29,9 @@ from stickslip.laws.routh import KINETIC, rest_of_restitution
 STICKS = -39.0  # ln of S over the speeds in the impact: slip below is the last digit of nothing
 TOLERANCE = 1e-13  # of a step, in units of the impact
 MOST_STEPS = 4000
+FLAT = 1e-12  # of its trace squared: a determinant of G_TT that is none, as joints leave one direction of slip alone
+LOCKED = 1e-10  # of G_NN: what sticking leaves of it where joints turn slip and approach into one motion
+AT_REST = 1e-9  # of the velocities before: they have come to an end together
 PARTS = 128  # of a turn, in which roots of s_perp . b are looked for: there are two or four
 LOG_S, ANGLE, P, U_N, WORK, FIRST, SECOND, SIZE = range(8)
 
@@ -97,7 +103,8 @@ def growing_direction(G: np.ndarray, mu: float) -> float:
     best, chosen, step = -np.inf, 0.0, 2.0 * math.pi / PARTS
     for k in range(PARTS):
         low, high = k * step, (k + 1) * step
-        f_low, f_high = turning_rate(G, mu, low), turning_rate(G, mu, high)
+        # the end of a turn is its begin: a root at 0, off by rounding, must not get lost between the two
+        f_low, f_high = turning_rate(G, mu, low), turning_rate(G, mu, high if k + 1 < PARTS else 0.0)
         if f_low != 0.0 and f_low * f_high > 0.0:
             continue
         for _ in range(60):
@@ -122,14 +129,19 @@ def without_slip(
     G: np.ndarray, mu: float, e: float, end: int, stage: int, y: np.ndarray, p_c: float, W_c: float
 ) -> bool:
     """The rest of an impact whose slip is zero, in closed form; False where it does not come to an end."""
-    det = G[4] * G[8] - G[5] * G[7]
+    det, trace = G[4] * G[8] - G[5] * G[7], G[4] + G[8]
     r1, r2 = 0.0, 0.0
-    if det > 0.0:
+    if det > FLAT * trace * trace:
         r1, r2 = -(G[8] * G[3] - G[5] * G[6]) / det, -(G[4] * G[6] - G[7] * G[3]) / det
+    elif trace > 0.0:  # the least impulse of those that stick: G_TT / trace^2 is its inverse along its one direction
+        r1 = -(G[4] * G[3] + G[5] * G[6]) / (trace * trace)
+        r2 = -(G[7] * G[3] + G[8] * G[6]) / (trace * trace)
     if r1 * r1 + r2 * r2 > mu * mu:
         angle = growing_direction(G, mu)
         r1, r2 = -mu * math.cos(angle), -mu * math.sin(angle)
     a = G[0] + G[1] * r1 + G[2] * r2
+    if a <= LOCKED * G[0] and abs(y[U_N]) <= AT_REST:
+        return True  # a body on a hinge that wedges: no impulse moves it any more
     if not a > 0.0:
         return False
     total = 0.0

@@ -82,7 +82,8 @@ def rotation_matrix(q: np.ndarray) -> np.ndarray:
 def quaternion_product(p: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Quaternion product p q: the rotation q, followed by the rotation p."""
     w, x = p[0], p[1:]
-    return np.concatenate([[w * q[0] - x @ q[1:]], w * q[1:] + q[0] * x + np.cross(x, q[1:])])
+    across = np.array([x[1] * q[3] - x[2] * q[2], x[2] * q[1] - x[0] * q[3], x[0] * q[2] - x[1] * q[1]])
+    return np.concatenate([[w * q[0] - x @ q[1:]], w * q[1:] + q[0] * x + across])
 
 
 def turn_from_z(direction: np.ndarray) -> np.ndarray:

@@ -21,9 +21,11 @@ import math
 import numpy as np
 
 from stickslip.jit import entry, kernel
+from stickslip.scenes.routh import FLAT, LOCKED
 
 HALVINGS = 200  # at most: a bisection ends where its ends are neighbours
 DOUBLINGS = 60
+SLACK = 1e-13  # of the approach: a body that wedges, as joints let it, comes to rest but for rounding
 
 
 @kernel
@@ -32,12 +34,14 @@ def on_disc(G: np.ndarray, x: float, y: float, radius: float, T: np.ndarray) -> 
     a, b, c = G[4], 0.5 * (G[5] + G[7]), G[8]
     det = a * c - b * b
     T[0], T[1] = 0.0, 0.0
-    if radius <= 0.0:
+    if radius <= 0.0 or (x == 0.0 and y == 0.0):
         return
-    if det > 0.0:
+    if det > FLAT * (a + c) * (a + c):
         T[0], T[1] = -(c * x - b * y) / det, -(a * y - b * x) / det
-        if T[0] * T[0] + T[1] * T[1] <= radius * radius:
-            return
+    elif a + c > 0.0:  # slip has one direction alone: the least impulse that stops it
+        T[0], T[1] = -(a * x + b * y) / (a + c) ** 2, -(b * x + c * y) / (a + c) ** 2
+    if a + c > 0.0 and T[0] * T[0] + T[1] * T[1] <= radius * radius:
+        return
     low, high = 0.0, math.sqrt(x * x + y * y) / radius  # |(G + s 1)^-1 c| < |c| / s
     for _ in range(HALVINGS):
         s = 0.5 * (low + high)
@@ -61,23 +65,35 @@ def normal_after(G: np.ndarray, u: np.ndarray, mu: float, p: float, T: np.ndarra
 
 
 @kernel
-def closing_impulse(G: np.ndarray, u: np.ndarray, mu: float, least: float, T: np.ndarray) -> float:
+def slack_of(G: np.ndarray, approach: float) -> float:
+    """What counts as no approach [m/s]: zero, but for bodies that stick as they come to rest."""
+    a, b, c = G[4], 0.5 * (G[5] + G[7]), G[8]
+    det, trace, held = a * c - b * b, a + c, 0.0
+    if det > FLAT * trace * trace:
+        held = (c * G[3] * G[3] - 2.0 * b * G[3] * G[6] + a * G[6] * G[6]) / det
+    elif trace > 0.0:
+        held = (a * G[3] * G[3] + 2.0 * b * G[3] * G[6] + c * G[6] * G[6]) / (trace * trace)
+    return SLACK * approach if G[0] - held <= LOCKED * G[0] else 0.0
+
+
+@kernel
+def closing_impulse(G: np.ndarray, u: np.ndarray, mu: float, least: float, slack: float, T: np.ndarray) -> float:
     """The normal impulse after which u_N = 0, more than `least`, after which the bodies approach; -1: there is none.
 
-    T (2,): its friction impulse.
+    slack: as `slack_of`.  T (2,): its friction impulse.
     """
     low, high = least, max(2.0 * least, -u[0] / G[0])
     for _ in range(DOUBLINGS):
-        if normal_after(G, u, mu, high, T) >= 0.0:
+        if normal_after(G, u, mu, high, T) >= -slack:
             break
         low, high = high, 2.0 * high
-    if not normal_after(G, u, mu, high, T) >= 0.0:
+    if not normal_after(G, u, mu, high, T) >= -slack:
         return -1.0
     for _ in range(HALVINGS):
         p = 0.5 * (low + high)
         if p <= low or p >= high:
             break
-        if normal_after(G, u, mu, p, T) >= 0.0:
+        if normal_after(G, u, mu, p, T) >= -slack:
             high = p
         else:
             low = p
@@ -98,8 +114,8 @@ def impact_in_two_steps(G: np.ndarray, before: np.ndarray, mu: float, e: float, 
 
     G (9,) [1/kg], before (3,) velocities [m/s] with u_N < 0.
     """
-    u, T = before.copy(), np.zeros(2)
-    p = closing_impulse(G, u, mu, 0.0, T)
+    u, T, slack = before.copy(), np.zeros(2), slack_of(G, -before[0])
+    p = closing_impulse(G, u, mu, 0.0, slack, T)
     if p < 0.0:
         return False
     Lambda[0], Lambda[1], Lambda[2] = p, T[0], T[1]
@@ -107,8 +123,8 @@ def impact_in_two_steps(G: np.ndarray, before: np.ndarray, mu: float, e: float, 
     if e == 0.0:
         return True
     back = e * p
-    if normal_after(G, u, mu, back, T) < 0.0:  # friction presses the bodies together: they get more
-        back = closing_impulse(G, u, mu, back, T)
+    if normal_after(G, u, mu, back, T) < -slack:  # friction presses the bodies together: they get more
+        back = closing_impulse(G, u, mu, back, slack, T)
         if back < 0.0:
             return False
     Lambda[0], Lambda[1], Lambda[2] = Lambda[0] + back, Lambda[1] + T[0], Lambda[2] + T[1]

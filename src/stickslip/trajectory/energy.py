@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip import markup
+
 
 @dataclass(frozen=True)
 class EnergyBook:
@@ -32,6 +34,9 @@ class EnergyBook:
 
     def to_dict(self) -> dict[str, float]:
         return {**self.__dict__, "unexplained": self.unexplained}
+
+    def _repr_html_(self) -> str:
+        return markup.table(((name, value, "J") for name, value in self.to_dict().items()), caption="energy")
 
     def __str__(self) -> str:
         return "\n".join(f"{name:<12}{value:>24.15g} J" for name, value in self.to_dict().items())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,18 @@ _PARTS: dict[str, Any] = {"lagrangian": lagrangian, "scene": scene}
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Contents of a model file: the scenario, and the options of its `[run]` that belong to `simulate`."""
+    """Contents of a model file.
+
+    Attributes
+    ----------
+    scenario : the mechanism or the scene with its start.
+    options : those of its `[run]` that belong to `simulate`.
+    meanings : what its parameters are, in the words of the file.
+    """
 
     scenario: Scenario
     options: dict[str, Any]
+    meanings: dict[str, str] = field(default_factory=dict)
 
 
 def read_model(path: str | Path) -> Model:
@@ -53,7 +61,9 @@ def _model(content: dict[str, Any], text: str, name: str) -> Model:
         )
     checked = checked_content(content, place)
     options = {key: value for key, value in checked["run"].items() if value is not None and key not in ("dt", "t_end")}
-    return Model(_PARTS[kind].scenario_from(checked, place), options)
+    parameters = checked.get("parameters", {}).items()
+    meanings = {key: entry["meaning"] for key, entry in parameters if isinstance(entry, dict) and entry.get("meaning")}
+    return Model(_PARTS[kind].scenario_from(checked, place), options, meanings)
 
 
 def model_text(scenario: Scenario) -> str:

@@ -30,7 +30,7 @@ from stickslip.mechanisms.templates.model import (
     MASS_CONSTANT,
     N_CONTACTS,
     N_DOF,
-    STAYS,
+    STAYS_ON_CARD,
     energy,
     gap,
 )
@@ -56,7 +56,7 @@ T_START = 0.0  # [s], time of step 0
 # calls cost more than they save (measured on the woodpecker and the slider-crank).
 RARE_ON_GPU = ("by_lcp", "sweep_contacts", "by_pair") if MASS_CONSTANT and DIRECTIONS_CONSTANT else ()
 # The loops of flights and of lasting contacts need few registers, and more threads hide the latency of operations.
-REGISTERS_ON_GPU = 168 if STAYS else 255
+REGISTERS_ON_GPU = 168 if STAYS_ON_CARD else 255
 
 
 @dev

@@ -265,25 +265,6 @@ class Blocks(NamedTuple):
     d: Array
 
 
-class Pair(NamedTuple):
-    """Two contacts and their problem, see `contact.two_contacts`; unknowns in the order N_1, N_2, T_1, T_2.
-
-    contact (2,): which ones.  pushes, branch (2,): state of each.  mu, a (2,): friction.  G (4, 4): Delassus matrix.
-    A (4, 5): room to solve.  c (4,): velocities.  x (4,): impulses; dx (4,): their correction.
-    """
-
-    contact: Array
-    pushes: Array
-    branch: Array
-    mu: Array
-    a: Array
-    G: Array
-    A: Array
-    c: Array
-    x: Array
-    dx: Array
-
-
 class Projected(NamedTuple):
     """Room for a projection: shifts of contacts (n,) and coordinates (f,), two energies; total energy at the begin."""
 

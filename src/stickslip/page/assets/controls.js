@@ -1,10 +1,9 @@
 // ---- controls: sliders, the settings they make, links and commands -----------------------------------------------
 
-const LAW = /friction|restitution/;
 const SECTIONS = [
-  ["Contact laws", true, (c) => c.section === "parameter" && LAW.test(c.key)],
+  ["Contact laws", true, (c) => c.section === "parameter" && c.law],
   ["Run", true, (c) => c.section === "run"],
-  ["Mechanism", true, (c) => c.section === "parameter" && !LAW.test(c.key)],
+  ["Mechanism", true, (c) => c.section === "parameter" && !c.law],
   ["Start", false, (c) => c.section === "start"],
 ];
 

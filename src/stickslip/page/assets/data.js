@@ -3,6 +3,7 @@
 const FORMAT = 2;
 const STATES = ["open", "stick", "slip-plus", "slip-minus", "impact", "closed"];
 const STATE_WORDS = ["open", "stick", "slip +", "slip −", "impact", "closed"];
+const STATE_MEANINGS = ["apart", "touches without slip: it sticks, or rolls", "slides, in the positive direction", "slides, in the negative direction", "an impulse in an instant", "touches, without friction"];
 const IMPACT = 4;
 
 /** Replace packed arrays anywhere in a payload by typed arrays. */

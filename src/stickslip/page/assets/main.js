@@ -2,7 +2,7 @@
 
 const SPEEDS = [4, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001];
 const PATIENCE = 600; // milliseconds after which a run under way is given up for a newer one
-const GROUPS = [["coordinate", "Coordinates"], ["velocity", "Velocities"], ["gap", "Gaps"], ["normal force", "Normal forces"], ["tangential force", "Friction"], ["energy", "Energy"]];
+const GROUPS = [["coordinate", "Coordinates"], ["velocity", "Velocities"], ["gap", "Gaps"], ["normal force", "Normal forces"], ["tangential force", "Friction"], ["reaction", "Reactions"], ["energy", "Energy"]];
 
 const app = {run: null, stage: null, stageKind: "", t: 0, playing: false, speed: 1, controls: [], inFlight: false, waiting: false, dirty: true, frames: 0};
 const plots = {history: new History(byId("history")), phase: new Phase(byId("phase")), ribbon: new Ribbon(byId("ribbon"))};
@@ -19,7 +19,7 @@ function show(raw, {fresh = false, time} = {}) {
   byId("source").textContent = run.source;
   byId("stage").setAttribute("aria-label", `${run.title}, in motion`);
   document.title = `${run.title} · stickslip`;
-  byId("ribbon").style.height = `${15 * Math.max(1, Math.min(10, run.contacts.length)) + 10}px`;
+  byId("ribbon").style.height = `${15 * Math.max(1, bandsOf(run).length) + 10}px`;
   for (const plot of Object.values(plots)) plot.stale = true;
   showContacts(run);
   showNumbers(run);
@@ -117,7 +117,7 @@ function showContacts(run) {
   const seen = new Set(run.contacts.flatMap((contact) => [...contact.state]));
   if (run.impacts.t.length) seen.add(IMPACT);
   byId("legend").replaceChildren(...[1, 2, 3, 5, 4].filter((state) => seen.has(state)).map((state) =>
-    element("span", {}, element("span", {class: `dot ${STATES[state]}`}), STATE_WORDS[state])));
+    element("span", {title: STATE_MEANINGS[state]}, element("span", {class: `dot ${STATES[state]}`}), STATE_WORDS[state])));
 }
 
 function showNumbers(run) {
@@ -513,12 +513,12 @@ async function startFromDisk({kernels: source, recorded, ...inside}) {
   const time = fromHash(location.hash);
   show(inside, {fresh: true, time});
   listParameters(byId("controls"), app.run);
-  say(`A run of stickslip ${app.run.version}.${recorded ? ` It is recorded: ${recorded}.` : ""}`);
-  if (!source) return;
+  say(`A run of stickslip ${app.run.version}.`);
+  if (!source) { tellRecorded(recorded); return; }
   try {
     const kernels = await loadKernels(source);
     app.kernels = (wanted) => computed(kernels, source, inside, wanted);
-  } catch (error) { say(`A run of stickslip ${app.run.version}. It is recorded: this browser runs no WebAssembly (${error.message}).`); return; }
+  } catch (error) { tellRecorded(`this browser runs no WebAssembly (${error.message})`); return; }
   document.body.classList.add("simulates");
   settings.stepper = settings.own = inside.method.stepper;
   app.description = source;
@@ -527,6 +527,11 @@ async function startFromDisk({kernels: source, recorded, ...inside}) {
   say(`This page simulates by itself, with the kernels of stickslip ${app.run.version}.`);
   const {set, start, dt, t_end} = request();
   if (Object.keys({...set, ...start}).length || dt !== null || t_end !== null) await simulate({time});
+}
+
+/** Why a page plays back one run, above the parameters of this run. */
+function tellRecorded(reason) {
+  byId("controls").prepend(element("p", {class: "recorded"}, element("b", {}, "A recorded run."), ` No sliders here: ${reason}. Install stickslip for them: `, element("code", {}, "stickslip view")));
 }
 
 async function startLive() {

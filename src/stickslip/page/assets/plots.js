@@ -25,6 +25,16 @@ class Plot {
   }
 }
 
+/** A panel, or two where some of its curves move far less than others and would be flat beside them. */
+function apartBySize(panel) {
+  const range = ({low, high}) => high - low, most = Math.max(...panel.curves.map(range));
+  const small = panel.curves.filter((curve) => range(curve) < most / FLAT), moves = Math.max(0, ...small.map(range));
+  if (!["coordinate", "velocity"].includes(panel.group) || moves < 1e-6 * most) return [panel];
+  return [{...panel, curves: panel.curves.filter((curve) => !small.includes(curve))}, {...panel, curves: small}];
+}
+
+const FLAT = 10;
+
 /** Panels of curves with equal unit, stacked over one time axis. */
 class History extends Plot {
   constructor(canvas) { super(canvas); this.groups = new Set(["coordinate", "velocity"]); }
@@ -36,7 +46,7 @@ class History extends Plot {
       if (!panels.has(key)) panels.set(key, {curves: [], unit: curve.unit, group: curve.group});
       if (panels.get(key).curves.length < MOST_CURVES) panels.get(key).curves.push(curve);
     }
-    this.panels = [...panels.values()];
+    this.panels = [...panels.values()].flatMap(apartBySize);
     for (const panel of this.panels) panel.earlier = panel.curves.map((curve) => alike(this.earlier, curve));
     const each = (height - MARGIN.bottom) / Math.max(1, this.panels.length);
     this.panels.forEach((panel, i) => {
@@ -143,9 +153,17 @@ class Phase extends Plot {
 }
 
 /** One band per contact, coloured by state, with a tick at every impact. */
+/** Contacts with a band: the first ten; of many, the first ten that touch at all. */
+function bandsOf({contacts, impactsOf}) {
+  const touches = contacts.length <= FEW_CONTACTS ? contacts : contacts.filter(({state}, k) => state.some((s) => s) || impactsOf[k].t.length);
+  return touches.slice(0, 10);
+}
+
+const FEW_CONTACTS = 8;
+
 class Ribbon extends Plot {
   layout(run, width) {
-    this.rows = run.contacts.slice(0, 10);
+    this.rows = bandsOf(run);
     const names = document.createElement("canvas").getContext("2d");
     names.font = "11px system-ui, sans-serif";
     const widest = Math.max(0, ...this.rows.map((c) => names.measureText(c.name).width));
@@ -164,8 +182,8 @@ class Ribbon extends Plot {
       context.fillStyle = theme.get("faint");
       context.fillRect(this.left, 7, this.right - this.left, 6);
     }
-    this.rows.forEach((contact, k) => {
-      const y = 3 + 15 * k;
+    this.rows.forEach((contact, row) => {
+      const y = 3 + 15 * row;
       context.fillStyle = theme.get("soft");
       context.textAlign = "left";
       context.fillText(contact.name, 0, y + 6, this.left - 6);
@@ -173,7 +191,7 @@ class Ribbon extends Plot {
       context.fillRect(this.left, y, this.right - this.left, 11);
       this.bands(context, contact, y);
       context.fillStyle = theme.get("impact");
-      for (const t of run.impactsOf[k].t) context.fillRect(this.px(t) - 0.5, y - 1, 1.2, 13);
+      for (const t of run.impactsOf[run.contacts.indexOf(contact)].t) context.fillRect(this.px(t) - 0.5, y - 1, 1.2, 13);
     });
   }
 

@@ -7,6 +7,7 @@ const ENDINGS = {
   2: "a contact problem was not solved here; `stickslip run` has a second method for such a step",
   3: "the motion has blown up; try a smaller dt", 4: "the mass matrix is not positive definite",
   5: "a gap is not a number", 8: "a coefficient of a contact is out of range",
+  10: "its constraints contradict one another",
 };
 
 const real = (value) => ({real: value});
@@ -44,20 +45,42 @@ function callKernel({exports, room, results}, args) {
   return results.map((kind, k) => (kind === "float" ? found.getFloat64(at + 8 * k, true) : Number(found.getBigInt64(at + 8 * k, true))));
 }
 
+/** State of a run before its first step, as `simulate` prepares it, and the impulses of constraints for it. */
+function started(kernels, source, {p, q0, u0, dt, changed, retuned, names}) {
+  const n = source.kinds.length, {t0, depth} = source;
+  const kept = {q: Float64Array.from(q0), u: Float64Array.from(u0), before: new Float64Array(n), sum: new Float64Array(2 * n),
+    loaded: new BigInt64Array(n).fill(-10n), carried: new Float64Array(3 * n), reach: new Float64Array(n), book: new Float64Array(source.book.size)};
+  const gap = new Float64Array(n), answers = new Float64Array(3 * n);
+  const [status, corrected] = callKernel(kernels.start, [...stateOf(kept, source, p, dt), table(gap, n), table(answers, n, 3), real(depth), whole(changed ? 1 : 0)]);
+  source.kinds.forEach((kind, k) => {
+    if (kind === "contact" && !(gap[k] >= -depth)) throw new Error(`contact '${names[k]}' starts with a penetration of ${figure(-gap[k], 3)} m, more than ${depth} m; move the start`);
+    if (kind === "constraint" && !retuned && !(Math.abs(gap[k]) <= depth)) throw new Error(`constraint '${names[k]}' starts with g = ${figure(gap[k], 3)}, which must be zero within ${depth}; move the start`);
+  });
+  if (status !== DONE) throw new Error(`this start cannot be taken: ${ENDINGS[status] ?? "it has no motion"}`);
+  const rows = changed && corrected ? source.kinds.flatMap((kind, k) => (answers[3 * k] ? [[t0, k, 0, 0, 0, ...answers.subarray(3 * k, 3 * k + 3)]] : [])) : changed ? [] : source.first;
+  const off = Math.max(0, ...source.kinds.map((kind, k) => (kind === "constraint" ? Math.abs(gap[k]) : 0)));
+  return {kept, first: rows.map((row) => Float64Array.from(row)), shifted: off > depth};
+}
+
+/** What every kernel of a motion takes first. */
+function stateOf(kept, source, p, dt) {
+  const f = kept.q.length, n = kept.before.length;
+  return [table(p, p.length), real(source.t0), real(dt), whole(source.sweeps), real(source.tolerance),
+    table(kept.q, f), table(kept.u, f), table(kept.before, n), table(kept.sum, n, 2), table(kept.loaded, n), table(kept.carried, n, 3), table(kept.reach, n), table(kept.book, source.book.size)];
+}
+
 /** The steps of a run, and its records as long arrays: t, q, u, impulse, state, gap, energy; impacts; the book. */
-function marched(kernels, source, {p, q0, u0, dt, t_end}) {
-  const f = q0.length, n = source.kinds.length, {t0, book: places} = source;
+function marched(kernels, source, wanted) {
+  const {p, q0, dt, t_end} = wanted, f = q0.length, n = source.kinds.length, {t0, book: places} = source;
   const steps = Math.max(1, halfEven((t_end - t0) / dt));
   if (!(steps <= source.most_steps)) throw new Error(`${steps.toLocaleString("en")} steps are too many for a page, which takes ${source.most_steps.toLocaleString("en")}: enlarge dt or shorten t_end`);
   const every = Math.max(source.every, Math.ceil(steps / source.limits.records));
-  const kept = {q: Float64Array.from(q0), u: Float64Array.from(u0), before: new Float64Array(n), sum: new Float64Array(2 * n),
-    loaded: new BigInt64Array(n).fill(-10n), carried: new Float64Array(3 * n), reach: new Float64Array(n), book: new Float64Array(places.size)};
+  const {kept, first: events, shifted} = started(kernels, source, wanted);
   const most = Math.floor(steps / every) + 3;
   const rows = {n: 1, t: new Float64Array(most), q: new Float64Array(most * f), u: new Float64Array(most * f), impulse: new Float64Array(most * 2 * n), state: new Int8Array(most * n)};
   rows.t[0] = t0;
   rows.q.set(kept.q);
   rows.u.set(kept.u);
-  const events = [];
   let step = 0, last = new Int8Array(n), status = DONE;
   while (step < steps && (status === DONE || status === EVENTS_FULL)) {
     const piece = Math.min(PIECE, steps - step), room = Math.floor(piece / every) + 2, strikes = piece * Math.max(1, n) + 2 * n + 1;
@@ -65,9 +88,7 @@ function marched(kernels, source, {p, q0, u0, dt, t_end}) {
     block.state.set(last);
     let done, struck, records;
     [status, done, struck, records] = callKernel(kernels.march, [
-      table(p, p.length), real(t0), real(dt), whole(source.sweeps), real(source.tolerance),
-      table(kept.q, f), table(kept.u, f), table(kept.before, n), table(kept.sum, n, 2), table(kept.loaded, n), table(kept.carried, n, 3), table(kept.reach, n), table(kept.book, places.size),
-      table(block.q, room, f), table(block.u, room, f), table(block.impulse, room, n, 2), table(block.state, room, n), table(block.events, strikes, EVENT_COLUMNS),
+      ...stateOf(kept, source, p, dt), table(block.q, room, f), table(block.u, room, f), table(block.impulse, room, n, 2), table(block.state, room, n), table(block.events, strikes, EVENT_COLUMNS),
       whole(piece), whole(every)]);
     step += done;
     const first = Math.floor(step / every) - records + 1;
@@ -90,7 +111,7 @@ function marched(kernels, source, {p, q0, u0, dt, t_end}) {
   if (!complete) kept.book[places.FAILED_STEPS] += 1;
   for (const [name, width] of [["t", 1], ["q", f], ["u", f], ["impulse", 2 * n], ["state", n]]) rows[name] = rows[name].slice(0, rows.n * width);
   Object.assign(rows, measured(kernels, rows.t, rows.q, rows.u, p, n));
-  return {...rows, f, contacts: n, dt, every, steps: step, events, book: kept.book, complete,
+  return {...rows, shifted, f, contacts: n, dt, every, steps: step, events, book: kept.book, complete,
     status: complete ? "finished" : `failed at t = ${+now.toPrecision(9)} s: ${ENDINGS[status] ?? "a step was not solved"}`};
 }
 
@@ -137,7 +158,8 @@ function historyOf(run, recorded, source) {
   named("velocities").forEach(([name, unit], k) => add(name, "velocity", unit, (i) => run.u[i * f + k]));
   const span = (i) => Math.max(run.t[i] - (i ? run.t[i - 1] : run.t[0] - run.dt), 1e-300);
   recorded.contacts.slice(0, limits.series).forEach(({name}, k) => {
-    const force = (side) => (i) => (run.state[i * contacts + k] === IMPACT ? NaN : run.impulse[(i * contacts + k) * 2 + side] / span(i));
+    const held = ["constraint", "rate"].includes(source.kinds[k]), force = (side) => (i) => (run.state[i * contacts + k] === IMPACT ? NaN : run.impulse[(i * contacts + k) * 2 + side] / span(i));
+    if (held) return add(name, "reaction", "N", force(1));
     if (source.kinds[k] !== "tangent") {
       if (rows.some((i) => Number.isFinite(run.gap[i * contacts + k]))) add(name, "gap", "m", (i) => run.gap[i * contacts + k]);
       add(name, "normal force", "N", force(0));
@@ -244,9 +266,9 @@ function numbersOf(run, found, source, recorded) {
     kinetic = Math.max(kinetic, energy[2 * i]);
     least = Math.min(least, energy[2 * i + 1]);
     largest = Math.max(largest, energy[2 * i + 1]);
-    source.kinds.forEach((kind, k) => { if (kind === "contact") deepest = Math.max(deepest, -run.gap[i * run.contacts + k]); });
+    source.kinds.forEach((kind, k) => { if (kind === "contact" && !(source.gated[k] && run.state[i * run.contacts + k] === 0)) deepest = Math.max(deepest, -run.gap[i * run.contacts + k]); });
   }
-  const work = book[at.CONTACT_WORK], start = total(0), end = total(m - 1), integration = end - start - work;
+  const work = book[at.CONTACT_WORK], projection = book[at.PROJECTION_ENERGY], start = total(0), end = total(m - 1), integration = end - start - work - projection;
   const level = Number.isFinite(largest - least) ? 1e-10 * Math.max(Math.abs(least), Math.abs(largest)) : 0;
   const play = Math.max(kinetic, largest - least, Math.abs(work), 0.5 * dt * dt * found.pushes[0], level);
   const share = (x) => { const s = x === 0 ? 0 : play !== 0 ? x / play : x * Infinity; return Math.abs(s) <= 1e-12 ? 0 : s; };
@@ -254,16 +276,20 @@ function numbersOf(run, found, source, recorded) {
   const old = recorded.numbers, orNone = (x, unit = "") => (x === 0 ? "none" : `${powerText(x, 1)}${unit}`), forces = source.forced & 1;
   const values = [`${book[at.FAILED_STEPS]}`, orNone(book[at.MAX_RESIDUAL]) + (old.proof[1].value.match(/ \(tolerance.*/)?.[0] ?? ""), orNone(deepest, " m"), gain(book[at.MAX_ENERGY_GAIN]),
     forces ? (Number.isNaN(integration) ? "unknown" : share(integration) === 0 ? "none" : `${shortText(integration)} J`) : gain(integration)];
+  const worth = [`${orNone(book[at.CONSTRAINT_ERROR])} (position), ${orNone(book[at.CONSTRAINT_RATE])} (velocity)`, gain(projection)];
+  const special = source.special.map((entry, i) => ({...entry, value: worth[i]})).filter((_, i) => i === 0 || Math.abs(share(projection)) > 0.01);
   const notes = [], most = book[at.MAX_ENERGY_GAIN], resolution = Math.max(found.pushes[0], found.pushes[found.frames - 1]) * dt * dt;
+  if (run.shifted) notes.push("other parameters move the start: it was brought back onto the constraints, and every coordinate moves as little as it can");
   if (most > 2 * resolution + 1e-12 * kinetic) notes.push(`the contacts of '${recorded.system}' put ${+most.toPrecision(3)} J in during the step to t = ${+(run.t[0] + book[at.GAIN_STEP] * dt).toPrecision(9)} s; unequal restitution coefficients can do that under Newton's law`);
   if (!forces && share(integration) > 0.01) notes.push(`the steps put in ${shortText(100 * share(integration))} % of the energy in play, try a smaller dt`);
   else if (kinetic > 1000 * Math.max(energy[0], Math.abs(work), energy[1] - least, 1e-6 * Math.abs(energy[1]))) notes.push("the energy has grown a thousandfold: `stickslip run` says whether the steps made it up");
   const counts = Object.fromEntries(recorded.contacts.slice(0, source.limits.series).map(({name}, k) => [name, run.events.filter((row) => row[1] === k).length]));
   return {notes, numbers: {
     period: seenPeriod(run), impacts: counts,
-    energy: {start, end, contacts: work, projection: 0, integration, unexplained: end - start - (work + integration)},
-    certificate: {...old.certificate, failed_steps: book[at.FAILED_STEPS], max_residual: book[at.MAX_RESIDUAL], max_penetration: deepest, max_energy_gain: most, contact_work: work, integration_energy: integration, energy_in_play: play, fallbacks: book[at.FALLBACKS], max_lcp_size: book[at.MAX_LCP_SIZE]},
-    proof: old.proof.map((entry, i) => ({...entry, value: values[i]})),
+    energy: {start, end, contacts: work, projection, integration, unexplained: end - start - (work + projection + integration)},
+    certificate: {...old.certificate, failed_steps: book[at.FAILED_STEPS], max_residual: book[at.MAX_RESIDUAL], max_penetration: deepest, max_energy_gain: most, contact_work: work, projection_energy: projection, friction_rounds: book[at.FRICTION_ROUNDS], friction_contraction: book[at.FRICTION_CONTRACTION],
+      max_constraint_error: book[at.CONSTRAINT_ERROR], max_constraint_rate: book[at.CONSTRAINT_RATE], integration_energy: integration, energy_in_play: play, fallbacks: book[at.FALLBACKS], max_lcp_size: book[at.MAX_LCP_SIZE]},
+    proof: [...old.proof.slice(0, values.length).map((entry, i) => ({...entry, value: values[i]})), ...special],
   }};
 }
 
@@ -347,16 +373,14 @@ function wantedRun(source, recorded, {set, start, dt, t_end}) {
   const p = Float64Array.from(source.p);
   source.parameters.forEach((name, i) => { p[i] = set[name] ?? p[i]; });
   const moved = (group, values) => Float64Array.from(values, (x, i) => start[recorded.names[group][i]?.[0]] ?? x);
-  return {p, q0: moved("coordinates", source.q0), u0: moved("velocities", source.u0), dt: dt ?? source.dt, t_end: t_end ?? source.t_end};
+  const q0 = moved("coordinates", source.q0), u0 = moved("velocities", source.u0), differs = (now, then) => now.some((x, i) => x !== then[i]);
+  return {p, q0, u0, dt: dt ?? source.dt, t_end: t_end ?? source.t_end, names: recorded.contacts.map(({name}) => name),
+    retuned: differs(p, source.p), changed: differs(p, source.p) || differs(q0, source.q0) || differs(u0, source.u0)};
 }
 
 /** The answer of a server, computed here. */
 function computed(kernels, source, recorded, request) {
-  const wanted = wantedRun(source, recorded, request), {p, q0, u0} = wanted, n = source.kinds.length;
-  const {gap} = measured(kernels, Float64Array.of(source.t0), q0, u0, p, n);
-  source.kinds.forEach((kind, k) => {
-    if (kind === "contact" && !(gap[k] >= -source.depth)) throw new Error(`contact '${recorded.contacts[k].name}' starts with a penetration of ${figure(-gap[k], 3)} m, more than ${source.depth} m; move the start`);
-  });
+  const wanted = wantedRun(source, recorded, request), {p} = wanted, n = source.kinds.length;
   const began = performance.now(), run = marched(kernels, source, wanted), wall = (performance.now() - began) / 1000;
   const found = framesOf(kernels, source, run, sharpRows(run, source.limits.frames, source.limits.sharp), p);
   source.kinds.forEach((kind, k) => {

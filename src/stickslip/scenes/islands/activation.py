@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from stickslip.codes import PAOLI
 from stickslip.jit import kernel
 from stickslip.scenes.islands.problem import (
     above,
@@ -19,6 +20,7 @@ from stickslip.scenes.islands.problem import (
     restitution_of,
     same_pair,
     set_arms,
+    stays_loaded,
     stays_open,
     stretched,
     take_belt,
@@ -100,8 +102,6 @@ def activate(matter: Matter, contacts: Contacts, count: int, vel: np.ndarray, ac
             begin = c
             least, widest = gaps_of_pair(contacts, c, count)
             kept = options.slop if carries(contacts, c, count) else 0.0
-        if not options.predictive and gap > 0.0 and options.scheme == 0:
-            continue
         active.contact[n] = c
         set_arms(contacts, c, bodies, a, b, active, n)
         slop = options.slop if widest <= options.slop else coarse_slop(bodies, a, b, options.slop)
@@ -111,7 +111,10 @@ def activate(matter: Matter, contacts: Contacts, count: int, vel: np.ndarray, ac
         u0, u1, u2 = approach(active, n, bodies, vel, a, b)
         k, m = geoms.material[contacts.pair[c, 0]], geoms.material[contacts.pair[c, 1]]
         bounces = (materials.eps_N[k, m] > 0.0 or materials.curve[k, m] >= 0) and options.law == 0
-        if stays_open(options, gap, u0, v0, slop, bounces):
+        opens = stays_open(options, gap, u0, v0, slop, bounces)
+        lasts = not (options.predictive or options.scheme == PAOLI) and (opens or gap > slop)
+        lasts = lasts and stays_loaded(bodies, contacts, c, u0, v0, bounces)
+        if opens and not lasts:
             continue
         mu, axes_of = materials.mu[k, m], materials.axes_of[k, m]
         if axes_of > 0 and dim == 3 and mu > 0.0:
@@ -133,6 +136,8 @@ def activate(matter: Matter, contacts: Contacts, count: int, vel: np.ndarray, ac
             near = least if gap - least <= slop else lowest_beside(contacts, c, begin, count, slop)
             active.impact[n], floor = foreseen(dt, (gap, near, least, widest, kept), (u0, v0), eps_N, slop)
             bias[0] = more - floor
+        elif lasts:
+            active.impact[n], bias[0] = False, max(gap, 0.0) / dt
         else:
             active.impact[n], bias[0] = by_law(options, gap, u0, eps_N, slop)
         take_belt(active, n, bodies, a, b)

@@ -149,6 +149,36 @@ def speed_of(v: np.ndarray) -> float:
     return math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
 
 
+@kernel
+def contact_scale(island: Island) -> float:
+    """`island_scale` of the contacts alone."""
+    bodies, contacts, active, order, scale = island.bodies, island.contacts, island.active, island.order, 0.0
+    for m in range(island.first, island.last):
+        i = order[m]
+        c = active.contact[i]
+        v0, v1, v2 = contact_velocity(active, i, bodies, bodies.free, contacts.a[c], contacts.b[c])
+        scale = max(scale, abs(v0) + norm_2d(v1, v2) + abs(active.bias[i, 0] - active.beyond[i, 0]))
+    return scale
+
+
+@kernel
+def row_scale(island: Island, grains: float, scale: float) -> float:
+    """`island_scale` from that of the contacts on."""
+    bodies, joints, rows, link, a, b = island.bodies, island.joints, island.rows, -1, -1, -1
+    for m in range(island.row_first, island.row_last):
+        s = rows[m]
+        j = s // ROWS_PER_JOINT
+        if j != link:
+            link, a, b = j, joints.link.a[j], joints.link.b[j]
+            # rounding of the velocities that the rows are differences of
+            scale = max(scale, 1e-3 * (speed_of(bodies.free[a]) + speed_of(bodies.free[b])))
+        free, before = row_velocity(joints, s, bodies.free, a, b), row_velocity(joints, s, bodies.vel, a, b)
+        scale = max(scale, max(abs(free), abs(before)) + joints.row.asked[s])
+        # and of the positions in g / dt: redundant rows differ by it
+        scale = max(scale, grains * joints.row.grain[s])
+    return scale
+
+
 @kernel(apart=True)
 def island_scale(island: Island, grains: float) -> float:
     """The largest velocity in an island, without impulses and asked for [m/s].
@@ -157,26 +187,9 @@ def island_scale(island: Island, grains: float) -> float:
     Lengths, and not sums of components: Newton's alpha follows the scale, which must not depend on the axes.
     grains: GRAINS where the island has been solved, 0 where that is to be decided.
     """
-    bodies, contacts, active, order, first, last, joints, rows, row_first, row_last = island
-    scale = 0.0
-    for m in range(first, last):
-        i = order[m]
-        c = active.contact[i]
-        v0, v1, v2 = contact_velocity(active, i, bodies, bodies.free, contacts.a[c], contacts.b[c])
-        scale = max(scale, abs(v0) + norm_2d(v1, v2) + abs(active.bias[i, 0] - active.beyond[i, 0]))
-    if joints is not None:
-        link, a, b = -1, -1, -1
-        for m in range(row_first, row_last):
-            s = rows[m]
-            j = s // ROWS_PER_JOINT
-            if j != link:
-                link, a, b = j, joints.link.a[j], joints.link.b[j]
-                # rounding of the velocities that the rows are differences of
-                scale = max(scale, 1e-3 * (speed_of(bodies.free[a]) + speed_of(bodies.free[b])))
-            free, before = row_velocity(joints, s, bodies.free, a, b), row_velocity(joints, s, bodies.vel, a, b)
-            scale = max(scale, max(abs(free), abs(before)) + joints.row.asked[s])
-            # and of the positions in g / dt: redundant rows differ by it
-            scale = max(scale, grains * joints.row.grain[s])
+    scale = contact_scale(island)
+    if island.joints is not None:
+        scale = row_scale(island, grains, scale)
     return scale
 
 
@@ -221,12 +234,9 @@ def row_violation(island: Island, s: int, a: int, b: int) -> float:
     return d * abs(x - min(row.high[s], max(row.low[s], x - w / d))) if d > 0.0 else 0.0
 
 
-@kernel(apart=True)
-def judge_island(island: Island, dim: int, edges: int, scale: float, enough: float) -> float:
-    """Worst violation of the laws at the end velocities of an island, relative to its velocities `scale`.
-
-    What rounding explains counts for at most ROUNDED.  It is looked at where the violation is more than `enough`.
-    """
+@kernel
+def worst_violation(island: Island, dim: int, edges: int) -> float:
+    """Worst violation of the laws at the end velocities of an island [m/s]."""
     bodies, contacts, active, order, first, last, joints, rows, row_first, row_last = island
     worst = 0.0
     for m in range(first, last):
@@ -241,11 +251,39 @@ def judge_island(island: Island, dim: int, edges: int, scale: float, enough: flo
         for m in range(row_first, row_last):
             j = rows[m] // ROWS_PER_JOINT
             worst = worse(worst, row_violation(island, rows[m], joints.link.a[j], joints.link.b[j]))
+    return worst
+
+
+@kernel
+def judged(island: Island, worst: float, scale: float, enough: float) -> float:
+    """The residual of a violation: see `judge_island`."""
     residual = worst / scale if scale > NOTHING else worst
     if residual <= enough:
         return residual
     rounding = island_rounding(island, scale)
     return min(residual, ROUNDED * worst / rounding) if worst <= rounding and rounding > 0.0 else residual
+
+
+@kernel(apart=True)
+def judge_island(island: Island, dim: int, edges: int, scale: float, enough: float) -> float:
+    """Worst violation of the laws at the end velocities of an island, relative to its velocities `scale`.
+
+    What rounding explains counts for at most ROUNDED.  It is looked at where the violation is more than `enough`.
+    """
+    return judged(island, worst_violation(island, dim, edges), scale, enough)
+
+
+@kernel(apart=True)
+def look_at_island(island: Island, dim: int, edges: int, grains: float, enough: float) -> tuple[float, float]:
+    """Residual of an island at its end velocities, and its scale.
+
+    Velocities of contacts are scale enough for a residual that is `enough`; with those of rows it would be less still.
+    """
+    worst, scale = worst_violation(island, dim, edges), contact_scale(island)
+    if island.joints is not None:
+        if not worst <= enough * scale:
+            scale = row_scale(island, grains, scale)
+    return judged(island, worst, scale, enough), scale
 
 
 @entry

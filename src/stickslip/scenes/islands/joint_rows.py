@@ -202,7 +202,8 @@ def passive_row(joints: Joints, j: int, bodies: Bodies, dt: float) -> None:
     joints.row.used[s] = True
     joints.row.low[s], joints.row.high[s] = -np.inf, np.inf
     joints.row.soft[s] = 1.0 / factor
-    joints.row.target[s] = (data[ARMATURE] * row_velocity(joints, s, bodies.vel, a, b) + given) / factor
+    rotor = data[ARMATURE] * row_velocity(joints, s, bodies.vel, a, b) - joints.row.blow[s]  # its momentum
+    joints.row.target[s] = (rotor + given) / factor
 
 
 @kernel

@@ -339,7 +339,20 @@ def stays_open(options: Options, gap: float, before: float, free: float, slop: f
     """Whether a contact takes no part, by its normal velocity before and without impulses."""
     if options.scheme == STEWART:  # [S00] (2.13)
         return gap + options.dt * before > slop
+    if options.scheme == 0 and not options.predictive:  # [GS05] 5
+        return gap > slop
     return options.predictive and gap > slop and gap + options.dt * free > 0.0 and bounces
+
+
+@kernel
+def stays_loaded(bodies: Bodies, contacts: Contacts, c: int, before: float, free: float, bounces: bool) -> bool:
+    """Whether point c carried load in the step before and does not rebound, by its normal velocities as above.
+
+    Under rules that are not foreseeing it takes part whatever its gap, and may close with gap / dt and no faster:
+    directions that turn open gaps by O(dt^2) a step, and without load the bodies would fall for a step and strike.
+    """
+    change = abs(free - before)
+    return bore(bodies, contacts, c, change) and not (bounces and before > change)
 
 
 @kernel

@@ -707,10 +707,12 @@ def joint_room(pool: Pool, m: int) -> Any:
 
 
 @kernel(apart=True)
-def solve_joined(island: Island, options: Options, place: np.ndarray, quick: bool) -> tuple[float, int]:
+def solve_joined(
+    island: Island, options: Options, place: np.ndarray, quick: bool, tried: bool
+) -> tuple[float, int]:  # fmt: skip
     """Solve an island with joints; returns its residual and the stage of `tree_ladder` that ended it.
 
-    place (bodies,): room.  quick: by Newton from the last impulses alone.
+    place (bodies,): room.  quick: by Newton from the last impulses alone.  tried: Newton has failed on it already.
     """
     bodies, joints, dim = island.bodies, island.joints, options.dim
     planar, n = dim == 2, island.last - island.first
@@ -756,8 +758,9 @@ def solve_joined(island: Island, options: Options, place: np.ndarray, quick: boo
     noise = min(NOISES * grain, options.tol * limit) if n > 0 else 0.0
     rounding = grain / speed if speed > 0.0 else 0.0
     for again in range(1 + CLOSINGS):
-        _, more = solve_tree_laws(
-            problem, plan, masses, motion, room, options.tol, limit, noise, rounding, slid, dim, quick
+        error, more = solve_tree_laws(
+            problem, plan, masses, motion, room, options.tol, limit, noise, rounding, slid, dim, quick,
+            tried and again == 0,
         )
         stage = max(stage, more)
         write_back(island, problem, motion, links, plan, room, chosen, kept, dim)
@@ -766,6 +769,8 @@ def solve_joined(island: Island, options: Options, place: np.ndarray, quick: boo
         # Redundant joints that agree, linearised about other velocities than those of the end, contradict one another.
         differ = not residual <= options.tol
         if differ and (k == 0 or not residual < (DIFFER if again == 0 else FALLS * worst)):
+            break
+        if quick and not error <= options.tol * limit:  # it is Newton that has failed
             break
         if again == CLOSINGS or not (differ or comes_apart(island, planar, options.dt)):
             break
@@ -779,4 +784,4 @@ def solve_joined(island: Island, options: Options, place: np.ndarray, quick: boo
 @entry
 def solve_joined_again(island: Island, options: Options, place: np.ndarray) -> float:
     """`solve_joined` for callers from Python; returns the residual."""
-    return solve_joined(island, options, place, False)[0]
+    return solve_joined(island, options, place, False, False)[0]
