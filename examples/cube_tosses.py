@@ -51,6 +51,11 @@ STEPS = {
     "friction": 0.02, "friction_impact": 0.02, "restitution": 0.05, "restitution_tangential": 0.1, "radius": 0.0015,
     "inertia": 0.1, "offset": 0.003,
 }  # fmt: skip
+FIRST = {
+    "friction": 0.2, "friction_impact": 0.17, "restitution": 0.2, "restitution_tangential": 0.1, "radius": 0.004,
+    "inertia": 1.2,
+}  # fmt: skip
+"""Where quantities begin; the offset of the centre of mass begins where free flight puts it."""
 BODY = ("friction", "restitution", "inertia", "radius", "restitution_tangential")
 MODELS = {
     "friction and restitution": ("friction", "restitution"),
@@ -229,9 +234,7 @@ def fit(tosses: Sequence[Toss], names: Sequence[str], first: Mapping[str, float]
             return 1e3 + outside
         return loss(errors(tosses, dict(zip(names, z.tolist(), strict=True))))
 
-    begin = np.array([first.get(name, DEFAULTS[name] or 0.18) for name in names], dtype=float)
-    if "offset" in names and "offset" not in first:
-        begin[names.index("offset")] = 0.0
+    begin = np.array([first.get(name, FIRST.get(name, 0.0)) for name in names], dtype=float)
     simplex = np.clip(np.vstack([begin, begin + np.diag([STEPS[name] for name in names])]), low, high)
     found = minimize(
         value, begin, method="Nelder-Mead",
@@ -303,9 +306,11 @@ class Notes:
 def judge(
     tosses: Sequence[Toss], models: Mapping[str, tuple[str, ...]], splits: int, budget: int, path: Path | None = None
 ) -> dict[str, Judged]:
-    """Every model on every half of every split; a fit begins where the fit of the model before to the half has ended.
+    """Every model on every half of every split; path : of notes.
 
-    No fit sees anything of the half on which it is judged, its first values included.  path : of notes
+    A fit begins where the fit of the model before to this half has ended.  Those with the centre of mass begin anew:
+    without it, too round corners and too small an inertia stand in for it.  No fit sees anything of the half on which
+    it is judged, its first values included.
     """
     notes = Notes(path, tosses, budget)
     n = len(tosses)
@@ -318,6 +323,8 @@ def judge(
             own, other = np.flatnonzero(mine), np.flatnonzero(~mine)
             values: dict[str, float] = {}
             for name, names in models.items():
+                if "offset" in names:
+                    values = {**FIRST, "offset": float(flight_offset([tosses[k] for k in own])[0][2])}
                 label = f"split {split + 1} of the tosses, half {number + 1}, {name}"
                 values = notes.fit(label, [tosses[k] for k in own], names, values, budget * len(names))
                 found[name].values.append(values)
@@ -406,7 +413,7 @@ def main(arguments: list[str] | None = None) -> dict[str, Judged]:
         chosen = {share: int(order[int(share * (len(order) - 1))]) for share in (0.5, 0.9)}
         values = {k: _blind(best, number, len(tosses)) for k, number in chosen.items()}
         if options.plot is not None:
-            shown = [(f"share {100 * k:.0f} %", tosses[number], values[k]) for k, number in chosen.items()]
+            shown = [(f"{100 * k:.0f} %", tosses[number], values[k]) for k, number in chosen.items()]
             draw(shown, found).savefig(options.plot, dpi=200)
         if options.page is not None:
             print(f"wrote {page(tosses[chosen[0.5]], values[0.5], options.page)}")

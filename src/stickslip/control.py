@@ -135,7 +135,7 @@ class ControlLaw:
         return getattr(self.function, "__name__", type(self.function).__name__)
 
     def identity(self) -> str:
-        """What decides its motion, for checkpoints: its names, its memory, and all that its function uses, as it is now.
+        """What decides its motion, for checkpoints: names, memory, and all that its function uses, as it is now.
 
         Numbers, arrays and functions around it count, and what lists and objects hold.  So a law that keeps something
         elsewhere than in its memory is another one after its first call, and a run cannot go on with it.

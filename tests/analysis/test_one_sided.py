@@ -124,3 +124,29 @@ def test_hessian_of_a_ball_by_closed_form():
     with pytest.raises(ValueError, match="at most 30"):
         many, names = driven_by_many(31)
         ss.hessian(lambda q, u: 0.0, many, names)
+
+
+def mass(force, **contact):
+    """A mass with x, v under a force with the parameter F."""
+    x, v, F = sp.symbols("x v F")
+    element = ss.Contact("floor", gap=x) if not contact else ss.DryFriction("rail", x, contact["bound"])
+    return ss.LagrangianSystem.from_energies(
+        [x], velocities=[v], kinetic=v**2 / 2, forces=[force(F)], contacts=[element], parameters={F: 1.0},
+        name=f"mass {sorted(contact)}",
+    )  # fmt: skip
+
+
+def test_friction_whose_bound_is_just_met_is_smooth():
+    """F sin t against a bound of 1: above F = 1 the mass slips by (F - 1)^1.5, whose slope is 0 as below."""
+    system = mass(lambda F: F * sp.sin(sp.Symbol("t")), bound=1)
+    found = ss.one_sided(ss.Scenario(system, [0], [0], 0.01, 3.0, "", ""), "F")
+    assert found.kind == "smooth"
+    assert np.abs(found.below.slope).max() < 1e-15 and np.abs(found.above.slope).max() < 1e-6
+
+
+def test_a_hop_that_ends_on_the_floor_is_smooth():
+    """A mass at rest on a floor, thrown up or pressed down a little: it lies there in the end."""
+    rests = ss.Scenario(mass(lambda F: -F), [0], [0], 0.01, 1.0, "", "")
+    found = ss.one_sided(rests, "v")
+    assert found.kind == "smooth" and np.all(found.above.slope == 0.0) and np.all(found.below.slope == 0.0)
+    assert ss.sensitivity(rests.starting({"v": 0.004}), ["v"], samples=2).reliable

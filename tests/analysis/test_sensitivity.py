@@ -478,3 +478,40 @@ def test_lift_off_of_what_sticks_is_one_event():
     )  # fmt: skip
     found = ss.sensitivity(ss.Scenario(system, [0.1, 0.0015], [0, 0.9], 0.01, 0.15, "", ""), ["mu"], samples=2)
     assert "opens" in found.event_times.kinds and found.reliable, found.reason
+
+
+@pytest.mark.parametrize("ahead", [5e-10, 1e-11, 0.0, -1e-11])
+def test_impacts_nearer_than_the_tolerance_of_gaps_are_at_once(ahead):
+    """A point strikes two walls of a corner; one of the walls is struck along with the other, since its gap is tiny."""
+    x, y, v, w, e = sp.symbols("x y v w e")
+    walls = [ss.Contact(name, gap=1 - s, restitution_normal=e) for name, s in (("right", x), ("top", y))]
+    system = ss.LagrangianSystem.from_energies(
+        [x, y], velocities=[v, w], kinetic=(v**2 + w**2) / 2 + v * w / 4, contacts=walls, parameters={e: 0.5},
+        name="corner",
+    )  # fmt: skip
+    found = ss.sensitivity(ss.Scenario(system, [0, ahead], [1, 1], 0.01, 2.0, "", ""), ["x"], samples=2)
+    assert not found.reliable and "right, top at once, which a change parts" in found.reason
+    assert ss.sensitivity(ss.Scenario(system, [0, ahead], [1, 1], 0.01, 2.0, "", ""), ["e"], samples=2).reliable
+
+
+def test_a_sample_right_at_an_impact_is_said():
+    ball = ss.library.bouncing_ball(restitution=0.8).starting({"y": G / 8.0})  # strikes at t = 0.5 s
+    for samples, reliable in ((2, True), (3, False), (4, True)):
+        found = ss.sensitivity(ball, ["y"], t_end=1.0, samples=samples)
+        assert found.reliable is reliable
+    assert "a sample lies right at an event" in ss.sensitivity(ball, ["y"], t_end=1.0, samples=3).reason
+
+
+def test_a_sample_right_where_a_contact_opens_has_its_derivative():
+    """A mass under the force F (t - 1) leaves its table at t = 1 s: y = F (t - 1)^3 / 6."""
+    y, v, F, t = sp.symbols("y v F t")
+    system = ss.LagrangianSystem.from_energies(
+        [y], velocities=[v], kinetic=v**2 / 2, forces=[F * (t - 1) + (F - 2) / 10], parameters={F: 2.0},
+        contacts=[ss.Contact("table", gap=y)], name="leaves",
+    )  # fmt: skip
+    start = ss.Scenario(system, [0], [0], 0.01, 2.0, "", "")
+    found = ss.sensitivity(start, ["F"], samples=3)
+    assert found.reliable and found.event_times.kinds == ("opens",)
+    assert found.event_times.dt[0] == pytest.approx([-0.05], rel=1e-9)
+    assert found.q[:, 0, 0] == pytest.approx([0.0, 0.0, 1.0 / 6.0 + 0.05], abs=1e-10)
+    assert ss.gradient(lambda q, u: q[0], start, ["F"], t_end=1.0)[1] == pytest.approx([0.0], abs=1e-12)

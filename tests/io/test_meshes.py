@@ -2,11 +2,13 @@
 
 import math
 import struct
+import time
 
 import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip.io.meshes import _parts
 
 CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], float)
 FACES = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
@@ -95,3 +97,20 @@ def test_an_exact_mesh_keeps_its_hollows(tmp_path):
     scene.add_body(ss.Sphere(0.2), mass=1.0, position=(0.1, 0.0, 0.4))
     rests = scene.simulate(dt=1e-3, t_end=1.0)
     assert rests.q[-1, 2] == pytest.approx(0.2 * math.sqrt(2), abs=1e-9)
+
+
+def test_a_file_of_many_loose_triangles_is_refused_at_once(tmp_path):
+    """Each is a part of its own: to find them takes as long as there are triangles, and no longer."""
+    path, count = tmp_path / "loose.stl", 40_000
+    rows = np.zeros(count, np.dtype([("numbers", "<f4", 12), ("more", "<u2")]))
+    rows["numbers"] = np.random.default_rng(1).normal(size=(count, 12))
+    path.write_bytes(bytes(80) + struct.pack("<I", count) + rows.tobytes())
+    begin = time.process_time()
+    with pytest.raises(ValueError, match=f"at most 1000 parts, got {count}"):
+        ss.read_mesh(path)
+    assert time.process_time() - begin < 1.0
+
+
+def test_parts_are_sorted_by_their_first_corners():
+    triangles = np.array([[7, 8, 9], [0, 4, 6], [4, 6, 1], [9, 10, 11], [2, 3, 5]])
+    assert [part.tolist() for part in _parts(13, triangles)] == [[0, 1, 4, 6], [2, 3, 5], [7, 8, 9, 10, 11]]

@@ -25,6 +25,8 @@ READERS = {
     "robot.xml": read_xml,
     "problem.dat": ss.read_friction_problem,
     "problem.hdf5": ss.read_friction_problem,
+    "part.obj": ss.read_mesh,
+    "part.STL": ss.read_mesh,
 }
 
 

@@ -104,6 +104,12 @@ def differences(found, expected, impacts=True) -> list[str]:
     if impacts:
         table = expected.impact_table.columns
         wrong += [f"impact {name}" for name in table if not np.array_equal(found.impact_table[name], table[name])]
+    if expected.event_table is not None:
+        wrong += [
+            f"event {name}"
+            for name in ("time", "kind", "contact")
+            if not np.array_equal(getattr(found.event_table, name), getattr(expected.event_table, name))
+        ]
     if found.certificate != expected.certificate:
         wrong.append("certificate")
     return wrong

@@ -75,12 +75,18 @@ def test_an_edge_mill_presses_by_its_spin(dt):
     J = 0.4 * m * r * r
     scene = ss.Scene(dim=3)
     scene.add_static(ss.HalfSpace((0, 0, 1)), friction=0.8)
+    own = np.diag([1e-4, rod * L * L / 12, rod * L * L / 12])
     arm = scene.add_body(
-        ss.Compound([(ss.Sphere(0.01), (0, 0, 0))]), mass=rod, inertia=np.diag([1e-4, rod * L * L / 12, rod * L * L / 12]),
+        ss.Compound([(ss.Sphere(0.01), (0, 0, 0))]), mass=rod, inertia=own,
         centre_of_mass=(0, 0, 0), position=(L / 2, 0, r), velocity=(0, v0 / 2, 0), angular_velocity=(0, 0, v0 / L),
     )  # fmt: skip
     ball = scene.add_body(
-        ss.Sphere(r), mass=m, position=(L, 0, r), velocity=(0, v0, 0), angular_velocity=(-v0 / r, 0, v0 / L), rolling=rho
+        ss.Sphere(r),
+        mass=m,
+        position=(L, 0, r),
+        velocity=(0, v0, 0),
+        angular_velocity=(-v0 / r, 0, v0 / L),
+        rolling=rho,
     )
     scene.add_universal(None, arm, at=(0, 0, 0), axis_a=(0, 0, 1), axis_b=(0, 1, 0))
     scene.add_revolute(arm, ball, at=(L, 0, r), axis=(1, 0, 0))

@@ -58,7 +58,10 @@ def test_newton_gains_energy_where_others_do_not():
     kane = ss.library.kane_pendulum(restitution_normal=0.5)
     for law in ("newton", *LAWS):
         scene, _ = kane_scene(0.5, 0.5)
-        energy, hit = scene.simulate(dt=DT, t_end=3 * DT, law=law).energy.total, ss.impact(kane.system, kane.q0, kane.u0, law)
+        energy, hit = (
+            scene.simulate(dt=DT, t_end=3 * DT, law=law).energy.total,
+            ss.impact(kane.system, kane.q0, kane.u0, law),
+        )
         assert energy[-1] / energy[0] == pytest.approx(hit.energy_after / hit.energy_before, abs=1e-4)
         assert (energy[-1] > energy[0]) == (law == "newton")
 
@@ -103,7 +106,7 @@ def test_a_limit_stops_what_a_blow_drives_on():
     scene, rod, ball = rod_on_a_hinge(0.9, limits=(-1.0, 0.0))
     run = scene.simulate(dt=1e-6, t_end=4e-6, law="stronge")
     assert abs(rod.spin(run)[-1]).max() < 1e-9
-    # each blow leaves the ball 2 -> (m v - I stuff): own iteration of blow and stop
+    # own iteration of blow and stop
     v, omega, G = 2.0, 0.0, 1 / 0.5 + 3 * 0.81
     while v - 0.9 * omega > 2e-6:
         impulse = 1.7 * (v - 0.9 * omega) / G
@@ -128,7 +131,9 @@ def swing(law, restitution, dt, t_end, friction=0.0):
 def test_a_pendulum_keeps_its_energy_over_many_bounces(law):
     run = swing(law, 1.0, 1e-3, 8.0)
     assert len(run.impacts()) == 9 and run.certificate.failed_steps == 0
-    assert abs(run.energy.total - run.energy.total[0]).max() < 3e-5 * 4.9  # half of it at dt = 1e-3 / sqrt(2): order two
+    assert (
+        abs(run.energy.total - run.energy.total[0]).max() < 3e-5 * 4.9
+    )  # half of it at dt = 1e-3 / sqrt(2): order two
     assert run.certificate.max_joint_error < 1e-6
 
 
@@ -142,14 +147,14 @@ def test_a_wedged_rod_stops():
         along = np.array([np.sin(turn), -np.cos(turn)])
         rod = scene.add_body(
             ss.Compound([(ss.Circle(1e-6), (0, -0.5))]), mass=1.0, inertia=1 / 12, centre_of_mass=(0, 0),
-            position=along / 2 + (0, along[1] * 0 + (-1.0 + 1e-6) - along[1]), orientation=turn,
+            position=along / 2 + (0, -1.0 + 1e-6 - along[1]), orientation=turn,
             velocity=-1.0 * np.array([-along[1], along[0]]), angular_velocity=-2.0,
         )  # fmt: skip
         scene.add_revolute(None, rod, at=(0, -1.0 + 1e-6 - along[1]))
         run = [scene.simulate(dt=DT, t_end=3 * DT, law=law) for law in LAWS]
         found.append([rod.spin(each)[-1].item() for each in run])
         assert all(each.certificate.failed_steps == 0 for each in run)
-    # rows: n = sin, t = cos of the turn; slip goes one way in and the other way out: 2 -> 2 e sqrt((n - mu t)/(n + mu t))
+    # n = sin, t = cos of the turn; slip goes one way in, the other way out: 2 -> 2 e sqrt((n - mu t) / (n + mu t))
     n, t, mu = np.sin(np.radians(40)), np.cos(np.radians(40)), 0.5
     stronge = 2 * 0.6 * np.sqrt((n - mu * t) / (n + mu * t))
     assert found[0][0] == pytest.approx(stronge, abs=1e-6)
@@ -205,7 +210,8 @@ def chain_in_space(seed, hinge, loop=False):
         bodies.append(
             scene.add_body(
                 ss.Compound([(ss.Sphere(r), ball)]), mass=masses[i], inertia=own[i], centre_of_mass=(0, 0, 0),
-                position=x[i], orientation=q[i], velocity=u[6 * i : 6 * i + 3], angular_velocity=u[6 * i + 3 : 6 * i + 6],
+                position=x[i], orientation=q[i], velocity=u[6 * i : 6 * i + 3],
+                angular_velocity=u[6 * i + 3 : 6 * i + 6],
             )
         )  # fmt: skip
     scene.ignore(floor, bodies[0])
@@ -240,7 +246,9 @@ def test_a_blow_elsewhere(place):
     scene = ss.Scene(dim=3)
     scene.add_static(ss.HalfSpace((-1, 0, 0), offset=-0.9), friction=0.3, restitution=0.6)
     upper = scene.add_body(ss.Capsule(0.03, 0.9), mass=1.0, position=(0, 0, 0.5))
-    lower = scene.add_body(ss.Capsule(0.03, 0.9), mass=1.0, position=(0.3, 0, 1.4), orientation=(np.cos(0.32), 0, np.sin(0.32), 0))
+    lower = scene.add_body(
+        ss.Capsule(0.03, 0.9), mass=1.0, position=(0.3, 0, 1.4), orientation=(np.cos(0.32), 0, np.sin(0.32), 0)
+    )
     scene.ignore(upper, lower)
     scene.add_revolute(None, upper, at=(0, 0, 0), axis=(0, 1, 0))
     scene.add_spherical(upper, lower, at=(0, 0, 1))
@@ -250,7 +258,7 @@ def test_a_blow_elsewhere(place):
 
 
 def test_gears_pass_a_blow_on():
-    """Geared wheels turn as one: seen from the big one, of twice the radius, the small one has four times its inertia."""
+    """Geared wheels turn as one: seen from the big one, the small one of half the radius has four times its inertia."""
     scene = ss.Scene(dim=2, gravity=0.0)
     big = scene.add_body(ss.Circle(0.2), mass=2.0, inertia=0.04, position=(0, 0))
     small = scene.add_body(ss.Circle(0.1), mass=1.0, inertia=0.01, position=(0.3, 0))
@@ -258,7 +266,9 @@ def test_gears_pass_a_blow_on():
         scene.add_revolute(None, wheel, at=tuple(wheel.position[:2]))
     scene.add_gear(big, small, (0, 0), (0.3, 0), ratio=0.5)
     scene.ignore(big, small)
-    stone = scene.add_body(ss.Circle(0.01), mass=0.5, position=(0, 0.21), velocity=(1, -1), friction=5.0, restitution=0.5)
+    stone = scene.add_body(
+        ss.Circle(0.01), mass=0.5, position=(0, 0.21), velocity=(1, -1), friction=5.0, restitution=0.5
+    )
     run = scene.simulate(dt=1e-7, t_end=2e-7, law="stronge")
     # rows at the top of the big wheel: normal 1/m alone; along it 1/m + r^2/J of the stone and R^2 of both wheels
     inertia = 0.04 + 4 * 0.01

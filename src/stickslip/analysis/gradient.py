@@ -28,6 +28,7 @@ from stickslip.scenario import Scenario, require_scenario
 from stickslip.trajectory import EVENT_KINDS
 
 _DIFFERENCE = 1e-3  # largest change of an argument of the objective, relative to it or to 1, in its differences
+_NOTHING = 1e-8  # share of the size of states, and of a run, below which a change is rounding
 _AT_AN_EVENT = 1e-9  # share of the run: a sample that near to an event is at the event
 
 
@@ -251,8 +252,25 @@ def _adjoint(
     seen_events = tuple((moment.kind, moment.contacts) for moment in motion.moments)
     found = motion.slopes_back(samples, events)
     along = [np.abs(part) * np.abs(column[..., 0]) for part, column in zip(slopes, seen.slopes, strict=True)]
-    motion.checked(found, float(_total(slopes, seen.slopes)[0]), float(sum(part.sum() for part in along)))
+    size = float(sum(part.sum() for part in along)) + _rounding(motion, slopes, seen)
+    motion.checked(found, float(_total(slopes, seen.slopes)[0]), size)
     return value, found, seen_events
+
+
+def _rounding(motion: AdjointMotion, slopes: tuple[Array, ...], seen: _Seen) -> float:
+    """A size of the objective's change along the mixture below which it is rounding: of what rests, for one.
+
+    The mixture changes every quantity by its own size.  So states change by their size, or by what the forces would
+    have moved them by, and times of events by the length of the run.
+    """
+    if len(slopes) == 1:
+        return float(_NOTHING * motion.span * np.abs(slopes[0]).sum())
+    system, here = motion.system, (motion.q, motion.t, motion.p)
+    load = np.abs(system.force(motion.q, motion.u, motion.t, motion.p))
+    load += motion.book.force * np.abs(system.geometry(*here)[0]).sum(axis=0)
+    push = np.abs(np.linalg.inv(system.mass(*here))) @ load
+    sizes = [np.abs(x) + push * motion.span**power for x, power in zip(seen.arguments, (2, 1), strict=True)]
+    return float(_NOTHING * sum((np.abs(d) * size).sum() for d, size in zip(slopes, sizes, strict=True)))
 
 
 def _mixture(case: Scenario, names: tuple[str, ...]) -> Array:
@@ -301,7 +319,7 @@ def _refuse_samples_at_events(motion: VariedMotion, stops: Array, end: float) ->
     """Refuse samples right at events that move in time: their derivatives hold on one side."""
     for moment in motion.moments:
         near = np.abs(stops - moment.t) <= _AT_AN_EVENT * end
-        if np.any(near) and np.any(moment.dt != 0.0):
+        if np.any(near) and not moment.smooth and np.any(moment.dt != 0.0):
             raise ValueError(
                 f"the motion has no derivative on both sides: t = {moment.t:.9g} s: a sample, or the end, lies right "
                 f"at an event ({moment.kind}); move it."

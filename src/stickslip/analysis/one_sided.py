@@ -41,7 +41,7 @@ class Side:
     kind : "derivative", "square root", or "unknown" with a reason
     slope : (2 f,) derivatives of (q, u) at the end; nan unless kind is "derivative"
     root : (2 f,) c of dx/dp = c / sqrt(distance); nan unless kind is "square root"
-    error : how far the last two extrapolations differ, relative to the largest entry
+    error : how far the last two extrapolations differ, relative to the largest entry, or to the slope farther away
     events : (contacts, kind) of the events on this side
     reason : why the side is unknown
     """
@@ -101,12 +101,13 @@ def one_sided(
     end = case.t_end if t_end is None else real_number(t_end, "t_end")
     value = value_of(case, key)
     distances = np.asarray(_LONGEST * (abs(value) or 1.0) * _SHRINKS ** -np.arange(_DISTANCES), float)
-    sides, ends = [], []
+    sides, ends, largest = [], [], 1e-300
     for sign in (-1.0, 1.0):
-        side, near = _side(case, key, np.asarray(value + sign * distances, float), distances, end, rtol, law)
+        side, near, size = _side(case, key, np.asarray(value + sign * distances, float), distances, end, rtol, law)
         sides.append(side)
         ends.append(near)
-    return _judged(key, value, sides, ends, distances)
+        largest = max(largest, size)
+    return _judged(key, value, sides, ends, largest)
 
 
 def value_of(case: Scenario, key: str) -> float:
@@ -126,13 +127,13 @@ def moved_to(case: Scenario, key: str, value: float) -> Scenario:
 
 def _side(
     case: Scenario, key: str, values: Array, distances: Array, end: float, rtol: float, law: str | ImpactLaw | None
-) -> tuple[Side, Array]:
-    """One side, and the states (distances, 2 f) at the end of its runs."""
+) -> tuple[Side, Array, float]:
+    """One side, the states (distances, 2 f) at the end of its runs, and the largest of their slopes."""
     n = 2 * case.system.n_dof
     nothing, slopes, states, seen = np.full(n, np.nan), [], [], []
 
-    def unknown(reason: str) -> tuple[Side, Array]:
-        return Side("unknown", nothing, nothing, math.nan, (), reason), np.full((len(values), n), np.nan)
+    def unknown(reason: str) -> tuple[Side, Array, float]:
+        return Side("unknown", nothing, nothing, math.nan, (), reason), np.full((len(values), n), np.nan), 0.0
 
     for value in values:
         try:
@@ -152,13 +153,13 @@ def _side(
     if np.all(np.abs(growth - math.sqrt(_SHRINKS)) <= _ROOT * math.sqrt(_SHRINKS)):
         whole, less = _extrapolated(D[-4:] * np.sqrt(distances[-4:, None]), np.sqrt(_SHRINKS))
         error = float(np.abs(whole - less).max() / max(np.abs(whole).max(), 1e-300))
-        return Side("square root", nothing, whole, error, seen[-1], ""), np.array(states)
+        return Side("square root", nothing, whole, error, seen[-1], ""), np.array(states), float(size[-1])
     whole, less = _extrapolated(D[-4:], _SHRINKS)
-    error = float(np.abs(whole - less).max() / max(np.abs(whole).max(), 1e-9))
+    error = float(np.abs(whole - less).max() / max(np.abs(whole).max(), size[0], 1e-9))
     if not error <= _TRUSTED:
-        side, _ = unknown(f"the derivative does not settle beside the value (it differs by {error:.1e})")
-        return side, np.array(states)
-    return Side("derivative", whole, nothing, error, seen[-1], ""), np.array(states)
+        side, _, _ = unknown(f"the derivative does not settle beside the value (it differs by {error:.1e})")
+        return side, np.array(states), 0.0
+    return Side("derivative", whole, nothing, error, seen[-1], ""), np.array(states), float(size[0])
 
 
 def _extrapolated(rows: Array, factor: float) -> tuple[Array, Array]:
@@ -171,8 +172,8 @@ def _extrapolated(rows: Array, factor: float) -> tuple[Array, Array]:
     return np.asarray(table[-1]), np.asarray(less)
 
 
-def _judged(key: str, value: float, sides: list[Side], ends: list[Array], distances: Array) -> OneSided:
-    """Verdict from both sides: smooth, a kink, a root, or a jump."""
+def _judged(key: str, value: float, sides: list[Side], ends: list[Array], largest: float) -> OneSided:
+    """Verdict from both sides: smooth, a kink, a root, or a jump; `largest`: slope that was seen beside the value."""
     below, above = sides
     apart = ends[1] - ends[0]
     gap = np.abs(apart).max(axis=1)
@@ -186,6 +187,6 @@ def _judged(key: str, value: float, sides: list[Side], ends: list[Array], distan
         return OneSided(key, value, "square root", below, above, nothing)
     if "unknown" in (below.kind, above.kind):
         return OneSided(key, value, "unknown", below, above, nothing)
-    size = max(float(np.abs(below.slope).max()), float(np.abs(above.slope).max()), 1e-300)
+    size = max(float(np.abs(below.slope).max()), float(np.abs(above.slope).max()), largest)
     same = np.abs(below.slope - above.slope).max() <= 10.0 * _TRUSTED * size
     return OneSided(key, value, "smooth" if same else "kink", below, above, nothing)

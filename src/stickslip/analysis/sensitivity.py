@@ -208,11 +208,10 @@ def sensitivity(
 
 def _along(motion: VariedMotion, names: tuple[str, ...], times: Array, run: Trajectory) -> Sensitivity:
     """The derivatives along a motion, at some times, the last of them the end."""
-    count, end = len(times), float(times[-1])
-    X = np.full((count, 2 * motion.f, len(names)), np.nan)
+    X = np.full((len(times), 2 * motion.f, len(names)), np.nan)
     for number, _, here in motion.tangents(times):
         X[number] = here
-    _doubt_end(motion, end)
+    _doubt_samples(motion, times)
     doubt_jumps(motion)
     f = motion.f
     doubts = tuple(sorted(motion.doubts, key=lambda doubt: doubt[0]))
@@ -311,11 +310,13 @@ def quantities(scenario: Scenario, names: tuple[str, ...]) -> tuple[Array, Array
     return X, directions.reshape(len(system.parameter_names), len(names))
 
 
-def _doubt_end(motion: VariedMotion, end: float) -> None:
-    """Doubt a run that ends right at an event which moves in time."""
+def _doubt_samples(motion: VariedMotion, times: Array) -> None:
+    """Doubt samples, the end among them, right at events which move in time: there derivatives jump."""
     for moment in motion.moments:
-        if abs(moment.t - end) <= 1e-9 * end and np.any(moment.dt != 0.0):
-            motion.doubt(moment.t, "the run ends right at an event: the derivative holds on one side")
+        near = np.flatnonzero(np.abs(times - moment.t) <= 1e-9 * times[-1])
+        if len(near) and not moment.smooth and np.any(moment.dt != 0.0):
+            what = "the run ends" if near[-1] == len(times) - 1 else "a sample lies"
+            motion.doubt(moment.t, f"{what} right at an event: the derivative holds on one side")
 
 
 def doubt_jumps(motion: VariedMotion) -> None:

@@ -39,12 +39,16 @@ _SAME_FIELD = 1e-9  # fields that differ by less than this share are one
 
 @dataclass(frozen=True, eq=False)
 class Moment:
-    """An event of a motion: t [s], its derivatives dt (k,), kind as in `EVENT_KINDS`, contacts by name."""
+    """An event of a motion: t [s], its derivatives dt (k,), kind as in `EVENT_KINDS`, contacts by name.
+
+    smooth : states and accelerations are the same on both sides of it, such as where a contact opens
+    """
 
     t: float
     dt: Array
     kind: str
     contacts: tuple[str, ...]
+    smooth: bool = False
 
 
 @dataclass
@@ -374,6 +378,8 @@ class VariedMotion(LinearisedMotion):
         dt = moves[0]
         if len(event.slots) > 1 and not smooth:
             self._doubt_together(t, z, D, before, event, f_A, slots, moves)
+        if self.hit is not None:
+            self._doubt_beside(t, z, D, before, f_A, slots, dt)
         if self.moments and t - self.moments[-1].t <= _AT_ONCE * self.span and not smooth:
             last = self.moments[-1]
             if last.contacts != self._slot_contacts(slots) and self._parted(dt, last.dt):
@@ -382,7 +388,7 @@ class VariedMotion(LinearisedMotion):
         if self.hit is None:
             if not smooth:
                 self.X = self.X + np.outer(f_A - f_E, dt)
-            self.moments.append(Moment(t, dt, kind, self._slot_contacts(slots)))
+            self.moments.append(Moment(t, dt, kind, self._slot_contacts(slots), smooth))
         else:
             z = np.concatenate([z[: n + 1], self.p])  # a kink may have turned the directions of contacts
             self._strike(z, D, before, t, f_A, f_E, dt, slots, happened)
@@ -484,6 +490,31 @@ class VariedMotion(LinearisedMotion):
             names = ", ".join(sorted({name for slot in event.slots for name in self._slot_contacts([slot])}))
             self.doubt(t, f"events of {names} at once, which a change parts: the derivative is one-sided, if any")
 
+    def _doubt_beside(
+        self, t: float, z: Array, D: Array, before: Mode, f_A: Array, slots: list[tuple[int, int]], dt: Array
+    ) -> None:
+        """Doubt an impact in which contacts take part that have not met an event of their own.
+
+        They are open by less than gap_tol, so that the impact takes them in.  A change of the motion parts them, unless
+        they move in time as the event does, or touch at rest and go on to touch.
+        """
+        assert self.hit is not None
+        n, own, hit = 2 * self.f, {k for k, _ in slots}, self.hit
+        _, size = relative_velocities(self.system, t, z[: self.f], z[self.f : n], self.p)
+        near = (self.kinds == CONTACT) & ~before.closed & (self.system.gap(z[: self.f], t, self.p) <= self.gap_tol)
+        taken_in = near & ((hit.normal_impulse > 0.0) | (hit.normal_velocity_before < -ROUND_OFF * size[:, 0]))
+        for k in (int(k) for k in np.flatnonzero(taken_in) if int(k) not in own):
+            g, slope, terms = self._guard(z, D, before, (k, 0), f_A)
+            change = g[:n] @ self.X + g[n + 1 :]
+            if abs(slope) > _GRAZING * terms:
+                parts = self._parted(dt, -change / slope)
+            else:
+                whole = np.abs(g[:n]) @ np.abs(self.X) + np.abs(g[n + 1 :])
+                parts = bool(np.any(np.abs(change) > 1e-9 * whole))
+            if parts:
+                names = ", ".join(sorted({*self._slot_contacts(slots), self.names[k]}))
+                self.doubt(t, f"events of {names} at once, which a change parts: the derivative is one-sided, if any")
+
     def _parted(self, one: Array, other: Array) -> bool:
         """Whether times of events that coincide move apart, dt (k,) each: by more than rounding of times would."""
         values = np.abs(self.p) @ np.abs(self.directions)
@@ -525,6 +556,7 @@ class VariedMotion(LinearisedMotion):
             np.abs(np.concatenate([self.q, self.u])) + np.concatenate([push * t**2, push * t])
         )
         floor = 1e-6 * np.outer(state, np.where(values > 0.0, 1.0 / np.where(values > 0.0, values, 1.0), 0.0))
+        floor += 1e-6 * np.outer(np.abs(rows[:, :n]).sum(axis=1), values == 0.0)  # a start moves states by its own size
         whole = terms[:, None] + floor
         defect = float((np.abs(total) / np.where(whole > 0.0, whole, 1.0)).max(initial=0.0))
         self.defect = max(self.defect, defect)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stickslip.contact.constants import FULL, INSIDE, LEAST_MU, LEAST_SPEED, LOOP_ALPHA, SHORT
+from stickslip.contact.constants import LEAST_MU, LEAST_SPEED, LOOP_ALPHA, SHORT, TO_THE_BOUNDARY
 from stickslip.contact.tree_blocks import assemble_tree, factor_matrix, solve_matrix
 from stickslip.contact.tree_cones import (
     Cones,
@@ -280,7 +280,7 @@ def interior_tree_step(
     aim(cones, sigma * mean, True)
     aim_rows(sides, sigma * mean, True)
     tree_direction(problem, plan, cones, sides, room)
-    t = min(1.0, INSIDE * min(step_length(cones), row_step_length(sides)))
+    t = min(1.0, TO_THE_BOUNDARY * min(step_length(cones), row_step_length(sides)))
     if not t > 0.0:
         return -1.0
     take_tree_step(cones, sides, room, t)
@@ -299,7 +299,7 @@ def interior_tree(
     n, k, trial, best = motion.contacts.r.shape[0], motion.z.shape[0], room.trial, room.best
     cones, sides = cone_room(n, problem.contacts.mass.shape[0]), side_room(k)
     begin_tree(problem, masses, motion, cones, sides, room, push, scale)
-    theta, short, least = 1.0, 0, np.inf
+    theta, least = 1.0, np.inf
     for _ in range(rules.steps):
         scaled_velocities(problem.contacts, cones, trial.contacts.u)
         cut_to_cones(problem.contacts, cones, trial.contacts.r)
@@ -319,9 +319,6 @@ def interior_tree(
         if t < 0.0:
             break
         theta = 0.5 * theta if t < SHORT else 0.5 * (1.0 + theta)
-        short = short + 1 if t < FULL else 0
-        if short == 3:
-            break
     for i in range(n):
         for c in range(3):
             motion.contacts.r[i, c] = best.contacts.r[i, c]

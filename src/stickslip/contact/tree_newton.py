@@ -287,8 +287,9 @@ def newton_tree(
     """Improve the impulses of a motion; returns the error of the best, which is taken.  masses: the plan of H.
 
     Once it is within the tolerance, one step more, unless the error is far below: what a step of a motion leaves over,
-    the next one has to bear.  But steps between errors below `noise`, the rounding of positions in the velocities [m/s], count only where they gain
-    much: redundant contacts contradict one another by it, and steps would only move their loads.
+    the next one has to bear.  But steps between errors below `noise`, the rounding of positions in the velocities
+    [m/s], count only where they gain much: redundant contacts contradict one another by it, and steps would only move
+    their loads.
     """
     error, free = measure_tree(problem, masses, motion, rules, room, False), is_free(problem)
     least, done, used, share, t, more = error, 0, -1.0, 1.0, 0.0, 0
@@ -297,7 +298,7 @@ def newton_tree(
     copy_tree_motion(motion, room.best)
     while done < rules.steps and error < np.inf:
         last = error <= aim
-        if last and not free and error <= SLOW * SLOW * aim:
+        if last and rules.alpha < CALM and error <= SLOW * SLOW * aim and not free:
             break
         changed, slips = find_states(problem.contacts, motion.contacts, rules.dim, room)
         far = not free and rules.far > rules.alpha and error > rules.near

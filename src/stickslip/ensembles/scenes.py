@@ -198,4 +198,3 @@ def _leaves_places(name: str, scene: Scene) -> bool:
     word = name.rpartition(".")[2]
     surfaces = ("friction", "restitution", "restitution_tangential", "friction_impact", "patch", "rolling")
     return name in (*scene.velocity_names, *scene.parameter_names) or word in (*surfaces, "mass", "density")
-

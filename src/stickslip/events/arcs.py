@@ -13,6 +13,7 @@ from stickslip.events.modes import Mode
 
 SAMPLES = 8  # looks at the indicators in every step of the integrator
 SIMULTANEOUS = 1e-12  # events closer than this share of the run are one
+_NEARLY = 0.3  # of what an indicator changes by between two samples: how near to zero it must come to be looked at
 
 
 def _root_between(value: Callable[[float], float], a: float, b: float) -> float:
@@ -81,6 +82,19 @@ def crossings(
     return [_root_between(at, t[i], t[i + 1]) for i in range(SAMPLES) if v[i] > 0.0 >= v[i + 1]]
 
 
+def _low_samples(v: Array) -> list[int]:
+    """Samples next to which an indicator v (k,) may be below zero, by the parabola through three of them."""
+    middle = np.clip(np.arange(len(v)), 1, len(v) - 2)
+    own = np.arange(len(v)) - middle  # -1 at the first sample, 1 at the last
+    left, here, right = v[middle - 1], v[middle], v[middle + 1]
+    bend, tilt = left - 2.0 * here + right, 0.5 * (right - left)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        place, least = -tilt / bend, here - 0.5 * tilt**2 / bend
+    near = (bend > 0.0) & (np.abs(place - own) <= 1.0) & (np.abs(place) <= 1.0)
+    low = least <= _NEARLY * np.maximum(np.abs(left - here), np.abs(right - here))
+    return [int(i) for i in np.flatnonzero(near & low)]
+
+
 @dataclass(frozen=True, eq=False)
 class Event:
     """The end of a mode: time t [s], y, and the slots (contact, part) of the indicators that reached zero.
@@ -117,8 +131,8 @@ class Watch:
         low = values[1:, :, :2].min(axis=0)
         # NaN means that the mode has no finite forces; an indicator that rests at exactly zero (tol = 0) is no event
         suspects = ~np.where(self.armed, low > 0.0, low >= -self.tol)
-        dips = self._dips(values, t)
-        if not suspects.any() and not dips:
+        dips, lows = self._dips(values, t), self._lows(values)
+        if not suspects.any() and not dips and not lows:
             self.armed |= values[-1, :, :2] > self.tol
             return None
         found = {}
@@ -126,6 +140,10 @@ class Watch:
             time = self._root(values[:, k, part], t, dense, int(k), int(part))
             if time is not None:
                 found[int(k), int(part)] = time
+        for i, k, part in lows:
+            time = self._below(t[max(i - 1, 0)], t[min(i + 1, len(t) - 1)], dense, k, part)
+            if time is not None and time < found.get((k, part), np.inf):
+                found[k, part] = time
         for i, k in dips:
             time = self._graze(t[i], t[i + 1], dense, k)
             if time is not None and time < found.get((k, 0), np.inf):
@@ -158,6 +176,32 @@ class Watch:
             return []
         ahead, back = g[:-1] + v[:-1] * np.diff(t)[:, None], g[1:] - v[1:] * np.diff(t)[:, None]
         return [(int(i), int(k)) for i, k in np.argwhere(turns & (np.minimum(ahead, back) <= self.gap_tol))]
+
+    def _lows(self, values: Array) -> list[tuple[int, int, int]]:
+        """Samples, contacts and parts near which an indicator that is no gap may be below zero for a moment.
+
+        A parabola through three samples says how low it comes: near an inner sample, or near the first or the last.
+        """
+        least, most = values[:, :, :2].min(axis=0), values[:, :, :2].max(axis=0)
+        # a parabola comes below its samples by a quarter of what they differ by, at most
+        with np.errstate(invalid="ignore"):  # some indicators are infinite
+            watched = self.armed & (least > 0.0) & (least <= (_NEARLY + 0.25) * (most - least)) & (most < np.inf)
+        watched[:, 0] &= ~self.gaps
+        return [(i, int(k), int(part)) for k, part in np.argwhere(watched) for i in _low_samples(values[:, k, part])]
+
+    def _below(self, a: float, b: float, dense: Callable[[Any], Array], k: int, part: int) -> float | None:
+        """Where an indicator falls to zero between two times, if it does so by more than its tolerance."""
+        from scipy.optimize import minimize_scalar
+
+        def value(time: float) -> float:
+            return self._value(time, dense, k, part)
+
+        if not value(a) > 0.0:
+            return None
+        lowest = minimize_scalar(value, bounds=(a, b), method="bounded", options={"xatol": 1e-9 * (b - a)})
+        if not lowest.fun < -float(self.tol[k, part]):
+            return None
+        return _root_between(value, a, float(lowest.x))
 
     def _graze(self, a: float, b: float, dense: Callable[[Any], Array], k: int) -> float | None:
         """Where the gap closes between two positive samples; a minimum of at most gap_tol below zero only grazes."""

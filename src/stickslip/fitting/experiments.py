@@ -278,7 +278,9 @@ class Stepped:
         return found
 
     def slopes(self, values: Values, names: Sequence[str], scales: Array, until: float = np.inf) -> tuple[Array, Array]:
-        share = np.array([COARSE if name in self.names else WITHIN for name in names])
+        exact = isinstance(self.options.get("stepper"), EventDriven) or self.options.get("stepper") == "event-driven"
+        coarse, within = (DIFFERENCE, DIFFERENCE) if exact else (COARSE, WITHIN)
+        share = np.array([coarse if name in self.names else within for name in names])
         steps = np.array([self.steps.get(name, x) for name, x in zip(names, share * scales, strict=True)])
         return differences(lambda moved: self.predict(moved, until), values, names, steps)
 

@@ -13,7 +13,7 @@ import numpy as np
 from stickslip.analysis.progress import Progress, reported
 from stickslip.checks import Array, counted, known_keywords, real_array, real_number, unknown_name, whole_number
 from stickslip.fitting import intervals
-from stickslip.fitting.experiments import TIE, Experiment
+from stickslip.fitting.experiments import TIE, Experiment, Stepped
 from stickslip.fitting.notes import Notes
 from stickslip.fitting.problem import Problem
 from stickslip.fitting.result import Curve, Fit
@@ -188,6 +188,13 @@ def _result(
         for i, name in enumerate(names)
         if i in at_edge
     ]
+    if any(isinstance(each, Stepped) for each in problem.experiments):
+        jump = intervals.rough(problem, z, spread)
+        if jump:
+            remarks.append(
+                f"intervals of {', '.join(jump)} are too narrow: predictions of time stepping jump within them; give "
+                'options={"stepper": "event-driven"}, or a smaller dt'
+            )
     differences = sum(getattr(each, "replaced", 0) for each in problem.experiments)
     if differences:
         remarks.append(

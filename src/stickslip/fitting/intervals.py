@@ -58,6 +58,28 @@ def covariance(problem: Problem, z: Array, held: tuple[int, ...] = ()) -> Array:
     return full[:k, :k] * np.outer(width, width)
 
 
+def rough(problem: Problem, z: Array, spread: Array) -> list[str]:
+    """Free quantities by which the predictions are not straight within one standard error: their intervals mislead.
+
+    Time stepping puts impacts on a grid of times.  Where a prediction jumps by more than what a standard error moves
+    it, neither derivatives nor the sum of squares say how well the data fixes a quantity.
+
+    spread : (k,) standard errors as shares of the ranges
+    """
+    r, J = problem.linear(z)
+    found = []
+    for i, name in enumerate(problem.names):
+        for side in (-1.0, 1.0):
+            moved = z.copy()
+            moved[i] = np.clip(z[i] + side * spread[i], 0.0, 1.0) if np.isfinite(spread[i]) else z[i]
+            straight = J[:, i] * (moved[i] - z[i])
+            missed = float(np.sum((problem.residuals(moved) - r - straight) ** 2))
+            if missed > 1.0 + float(straight @ straight):
+                found.append(name)
+                break
+    return found
+
+
 def profile(problem: Problem, z: Array, least: float, index: int, side: int, limit: Threshold, spread: float) -> float:
     """The end of an interval: where the sum of squares, least over all other quantities, has risen by the threshold.
 

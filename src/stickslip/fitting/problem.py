@@ -226,7 +226,8 @@ class Problem:
     def spreads(self, z: Array) -> dict[str, float]:
         """Standard deviations of the channels that the residuals at z speak for."""
         r = self.residuals(z)[: self.count] / self.weights()
-        share = max(1e-3, 1.0 - self.size / max(self.count, 1))
+        ties = int(self.tied.sum())  # each takes back one unknown, the start of a piece
+        share = max(1e-3, 1.0 - (self.size - ties) / max(self.count - ties, 1))
         found = {}
         for name in dict.fromkeys(self.channel[~self.tied].tolist()):
             mine = r[self.channel == name]

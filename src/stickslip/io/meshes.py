@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 
 from stickslip.checks import real_number
+from stickslip.io.disk import read_regular
+from stickslip.io.printable import visible
 from stickslip.scenes.shapes import Compound, ConvexHull, Shape
 from stickslip.scenes.triangle_mesh import TriangleMesh
 
 HEADER, TRIANGLE = 84, 50  # bytes of a binary STL file: up to its first triangle, and of each triangle
 MOST_PARTS = 1000
+LARGEST_MESH = 200_000_000
+"""Bytes of a file of a mesh that are read."""
 
 
 def read_mesh(path: str | Path, *, scale: Any = 1.0, exact: bool = False) -> Shape:
@@ -24,40 +28,43 @@ def read_mesh(path: str | Path, *, scale: Any = 1.0, exact: bool = False) -> Sha
     scale : metres for each unit of the file.
     exact : the triangles as they are, a `TriangleMesh`: for ground, walls and other things that do not move.
     """
-    file = Path(path)
+    file, shown = Path(path), visible(path)
     factor = real_number(scale, "scale")
     if not factor > 0.0:
         raise ValueError(f"scale must be positive, got {factor:g}.")
     readers = {".obj": _read_obj, ".stl": _read_stl}
     if file.suffix.lower() not in readers:
-        raise ValueError(f"a mesh must be a file *.obj or *.stl, got {str(path)!r}.")
-    corners, triangles = readers[file.suffix.lower()](file)
+        raise ValueError(f"a mesh must be a file *.obj or *.stl, got {shown!r}.")
+    content = read_regular(file, LARGEST_MESH)
+    if len(content) > LARGEST_MESH:
+        raise ValueError(f"{shown}: a mesh may have at most {LARGEST_MESH} bytes.")
+    corners, triangles = readers[file.suffix.lower()](content, shown)
     if not np.all(np.isfinite(corners)):
-        raise ValueError(f"{file}: coordinates must be finite.")
+        raise ValueError(f"{shown}: coordinates must be finite.")
     if exact and len(triangles):
         try:
             return TriangleMesh(factor * corners, triangles)
         except ValueError as problem:
-            raise ValueError(f"{file}: {problem}") from None
+            raise ValueError(f"{shown}: {problem}") from None
     parts = _parts(len(corners), triangles)
     if not parts:
-        raise ValueError(f"{file}: a mesh must have a triangle, got none.")
+        raise ValueError(f"{shown}: a mesh must have a triangle, got none.")
     if len(parts) > MOST_PARTS:
-        raise ValueError(f"{file}: a mesh may have at most {MOST_PARTS} parts, got {len(parts)}.")
+        raise ValueError(f"{shown}: a mesh may have at most {MOST_PARTS} parts, got {len(parts)}.")
     hulls = []
     for number, part in enumerate(parts, 1):
         try:
             hulls.append(ConvexHull(factor * corners[part]))
         except ValueError as problem:
-            raise ValueError(f"{file}, part {number}: {problem}") from None
+            raise ValueError(f"{shown}, part {number}: {problem}") from None
     return hulls[0] if len(hulls) == 1 else Compound(hulls)
 
 
-def _read_obj(file: Path) -> tuple[np.ndarray, np.ndarray]:
+def _read_obj(content: bytes, shown: str) -> tuple[np.ndarray, np.ndarray]:
     """Corners (v, 3) and triangles of an OBJ file; polygons are cut into fans."""
     corners: list[list[float]] = []
     triangles: list[tuple[int, int, int]] = []
-    for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+    for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
         words = line.split("#")[0].split()
         try:
             if words[:1] == ["v"]:
@@ -71,13 +78,12 @@ def _read_obj(file: Path) -> tuple[np.ndarray, np.ndarray]:
                     raise ValueError("a face has three or more corners that stand above it")
                 triangles += [(loop[0], loop[k], loop[k + 1]) for k in range(1, len(loop) - 1)]
         except ValueError as problem:
-            raise ValueError(f"{file}, line {number}: {problem}, got {line.strip()[:60]!r}.") from None
+            raise ValueError(f"{shown}, line {number}: {problem}, got {line.strip()[:60]!r}.") from None
     return np.array(corners, float).reshape(-1, 3), np.array(triangles, np.int64).reshape(-1, 3)
 
 
-def _read_stl(file: Path) -> tuple[np.ndarray, np.ndarray]:
+def _read_stl(data: bytes, shown: str) -> tuple[np.ndarray, np.ndarray]:
     """Corners and triangles of an STL file, binary or text; equal corners are one."""
-    data = file.read_bytes()
     count = int.from_bytes(data[80:HEADER], "little") if len(data) >= HEADER else -1
     if len(data) == HEADER + TRIANGLE * count:
         rows = np.frombuffer(
@@ -93,10 +99,10 @@ def _read_stl(file: Path) -> tuple[np.ndarray, np.ndarray]:
                     found.append([float(x) for x in words[1:4]])
                 except ValueError:
                     raise ValueError(
-                        f"{file}, line {number}: three numbers are needed, got {line.strip()[:60]!r}."
+                        f"{shown}, line {number}: three numbers are needed, got {line.strip()[:60]!r}."
                     ) from None
         if not data.lstrip().startswith(b"solid") or len(found) % 3:
-            raise ValueError(f"{file}: not an STL file: its length is not that of {max(count, 0)} triangles.")
+            raise ValueError(f"{shown}: not an STL file: its length is not that of {max(count, 0)} triangles.")
         points = np.array(found, float).reshape(-1, 3)
     if not len(points):
         return points, np.zeros((0, 3), np.int64)
@@ -116,4 +122,6 @@ def _parts(corners: int, triangles: np.ndarray) -> list[np.ndarray]:
     graph = coo_array((np.ones(len(rows)), (rows, columns)), shape=(corners, corners))
     label = connected_components(graph, directed=False)[1]
     used = np.unique(triangles)
-    return [used[label[used] == k] for k in dict.fromkeys(label[used].tolist())]
+    _, first, of, counts = np.unique(label[used], return_index=True, return_inverse=True, return_counts=True)
+    order = np.argsort(first[of], kind="stable")  # parts by their first corners, corners as they come
+    return np.split(used[order], np.cumsum(counts[np.argsort(first)])[:-1])

@@ -191,8 +191,8 @@ class Store:
     # -- records -------------------------------------------------------------------------------------------------------
 
     _CHANGING: ClassVar[tuple[str, ...]] = (
-        "parts", "events", "last_state", "stride", "seen", "deepest", "judged", "most_kinetic", "potential", "events_dropped",
-        "unfinished", "dropped", "last",
+        "parts", "events", "last_state", "stride", "seen", "deepest", "judged", "most_kinetic", "potential",
+        "events_dropped", "unfinished", "dropped", "last",
     )  # fmt: skip
 
     @contextlib.contextmanager

@@ -31,7 +31,7 @@ from stickslip.run.driver import Run, drive
 from stickslip.run.options import chosen_stepper, number_of_steps
 from stickslip.run.scene_by_mechanism import simulate_by_mechanism
 from stickslip.scenes.as_one import turn_as_one
-from stickslip.scenes.blows import WALTON
+from stickslip.scenes.blows import AT_ONCE, WALTON
 from stickslip.scenes.collision.pairs import refuse_unknown_pairs
 from stickslip.scenes.driving import start_driven
 from stickslip.scenes.engine import SceneEngine, SceneState, arrays_in, materials_of
@@ -217,12 +217,14 @@ def _edges(scene: Scene, cone: Any) -> int:
 
 def _law(scene: Scene, value: Any, rule: str, cone: Any) -> tuple[ImpactLaw, int]:
     """The impact law of a run, and its number in `Options.law`."""
+    if isinstance(value, str) and value == "poisson-at-once":
+        return _law(scene, "poisson", rule, cone)[0], AT_ONCE
     law = law_from(value)
     known = [Newton(), Stronge(), Poisson(model="integrated"), Poisson(), Walton()]
     if law not in known:
         raise ValueError(
-            "law of a scene must be 'newton', 'stronge', 'poisson', 'poisson-integrated' or 'walton', whose "
-            f"coefficients are those of the bodies, got {value!r}."
+            "law of a scene must be 'newton', 'stronge', 'poisson', 'poisson-at-once', 'poisson-integrated' or "
+            f"'walton', whose coefficients are those of the bodies, got {value!r}."
         )
     number = known.index(law)
     if number == 0:

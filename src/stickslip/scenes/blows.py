@@ -1,5 +1,7 @@
 """Impacts of a scene one after the other, under laws of one contact: `routh` integrates them, `two_steps` does not.
 
+Poisson's law may also take all contacts at once: `at_once`.
+
 A step first does the impacts, at velocities with half of what its forces change: with all or none of it before the
 impact a ball without friction and eps = 1 would lose or gain m v g dt at each bounce.  Of the contacts that are closed,
 or close within the step, the one that approaches fastest is struck first; its impulse changes the velocities at the
@@ -17,43 +19,20 @@ from typing import Any
 import numpy as np
 
 from stickslip.jit import kernel
-from stickslip.scenes.islands.problem import approach, restitution_of, side_product
-from stickslip.scenes.islands.reduced import push_pair, row_impulses
+from stickslip.scenes.at_once import strike_at_once
+from stickslip.scenes.islands.problem import approach, restitution_of
+from stickslip.scenes.islands.reduced import row_impulses
 from stickslip.scenes.layout import MOVING, Active, Bodies, Contacts, Options
+from stickslip.scenes.one_blow import give, matrix_of, note_hit
 from stickslip.scenes.parts import Matter
-from stickslip.scenes.rotation import times
 from stickslip.scenes.routh import spatial_impact
 from stickslip.scenes.struck import is_hard
-from stickslip.scenes.struck_joints import catch, onto_joints, parts_in_impact, take_joints
+from stickslip.scenes.struck_joints import catch, onto_joints, parts_in_impact
 from stickslip.scenes.two_steps import impact_in_two_steps, impact_of_balls
 
-TWO_STEPS, WALTON = 3, 4  # of `Options.law`; 1 and 2 are those of `routh`
+TWO_STEPS, WALTON, AT_ONCE = 3, 4, 5  # of `Options.law`; 1 and 2 are those of `routh`
 REST = 1e-6  # of the first approach: what many small impacts leave of it
 ROUNDS = 40  # impacts for each active contact, and as many more
-HELD = 1e-8  # of the mobility of free bodies: a contact with less along its normal is held by joints, and not struck
-
-
-@kernel
-def local_matrix(bodies: Bodies, contacts: Contacts, active: Active, m: int, G: np.ndarray) -> None:
-    """G = W^T M^-1 W (9,) of active contact m alone [1/kg]."""
-    c, f = active.contact[m], active.frame[m]
-    a, b, p, q = contacts.a[c], contacts.b[c], active.arm_a[m], active.arm_b[m]
-    for i in range(3):
-        for j in range(3):
-            G[3 * i + j] = side_product(bodies, a, f, p, f, p, i, j) + side_product(bodies, b, f, q, f, q, i, j)
-
-
-@kernel
-def push(bodies: Bodies, body: int, arm: np.ndarray, x: float, y: float, z: float, vel: np.ndarray) -> None:
-    """Add an impulse (x, y, z) [N s] at `arm` to the velocities of one body, in the table `vel`."""
-    m, v = bodies.inv_mass[body], vel[body]
-    v[0] += m * x
-    v[1] += m * y
-    v[2] += m * z
-    d, e, f = times(bodies.inv_inertia[body], arm[1] * z - arm[2] * y, arm[2] * x - arm[0] * z, arm[0] * y - arm[1] * x)
-    v[3] += d
-    v[4] += e
-    v[5] += f
 
 
 @kernel
@@ -87,58 +66,24 @@ def impulse_of(G: np.ndarray, u: np.ndarray, mu: float, e: float, e_T: float, la
 
 
 @kernel
-def note_hit(
-    contacts: Contacts, c: int, u: np.ndarray, after: tuple[float, float, float], impulse: tuple[float, float, float],
-    work: float,
-) -> None:  # fmt: skip
-    """Write down an impact of point c: velocities before and after, impulse on b in world axes, work."""
-    hit, prior, end = contacts.hit[c], contacts.prior[c], contacts.after[c]
-    if hit[0] == 0.0 and hit[1] == 0.0 and hit[2] == 0.0:
-        prior[0], prior[1], prior[2] = u[0], u[1], u[2]
-    hit[0], hit[1], hit[2] = hit[0] + impulse[0], hit[1] + impulse[1], hit[2] + impulse[2]
-    end[0], end[1], end[2] = after
-    contacts.work[c] += work
-
-
-@kernel
 def strike_one(
     matter: Matter, contacts: Contacts, active: Active, m: int, vel: np.ndarray, joints: Any, parts: Any
 ) -> bool:
     """One impact of active contact m: velocities before, free and at the end change; False where it has no end."""
     bodies, geoms, materials, curves, options = matter
     G, u, Lambda, c = np.empty(9), np.empty(3), np.zeros(3), active.contact[m]
-    a, b, f = contacts.a[c], contacts.b[c], active.frame[m]
+    a, b = contacts.a[c], contacts.b[c]
     u[0], u[1], u[2] = approach(active, m, bodies, vel, a, b)
-    local_matrix(bodies, contacts, active, m, G)
-    if joints is not None:
-        alone = G[0]
-        take_joints(contacts, active, m, parts, G)
-        if G[0] <= HELD * alone:
-            active.mobility[m] = 0.0
-            return True
+    if not matrix_of(bodies, contacts, active, m, joints, parts, G):
+        active.mobility[m] = 0.0
+        return True
     k, j = geoms.material[contacts.pair[c, 0]], geoms.material[contacts.pair[c, 1]]
     e = restitution_of(materials, curves, k, j, -u[0], G[0])
     if options.dim == 2:  # normals lie in the plane but for rounding, and slip that comes to an end feels as little
         u[2], G[2], G[5], G[6], G[7] = 0.0, 0.0, 0.0, 0.0, 0.0
     if not impulse_of(G, u, active.mu[m], e, materials.eps_T[k, j], options.law, Lambda):
         return False
-    x = f[0] * Lambda[0] + f[3] * Lambda[1] + f[6] * Lambda[2]
-    y = f[1] * Lambda[0] + f[4] * Lambda[1] + f[7] * Lambda[2]
-    z = f[2] * Lambda[0] + f[5] * Lambda[1] + f[8] * Lambda[2]
-    if joints is None:
-        if bodies.kind[a] == MOVING:
-            push(bodies, a, active.arm_a[m], -x, -y, -z, vel)
-            push(bodies, a, active.arm_a[m], -x, -y, -z, bodies.free)
-        if bodies.kind[b] == MOVING:
-            push(bodies, b, active.arm_b[m], x, y, z, vel)
-            push(bodies, b, active.arm_b[m], x, y, z, bodies.free)
-    else:
-        first, second, p, q = np.empty(6), np.empty(6), active.arm_a[m], active.arm_b[m]
-        first[0], first[1], first[2] = -x, -y, -z
-        first[3], first[4], first[5] = p[2] * y - p[1] * z, p[0] * z - p[2] * x, p[1] * x - p[0] * y
-        second[0], second[1], second[2] = x, y, z
-        second[3], second[4], second[5] = q[1] * z - q[2] * y, q[2] * x - q[0] * z, q[0] * y - q[1] * x
-        push_pair(bodies, parts, (a, b), first, second, vel, bodies.free)
+    x, y, z = give(bodies, contacts, active, m, (Lambda[0], Lambda[1], Lambda[2]), vel, joints, parts)
     v0, v1, v2 = approach(active, m, bodies, vel, a, b)
     work = 0.5 * (Lambda[0] * (u[0] + v0) + Lambda[1] * (u[1] + v1) + Lambda[2] * (u[2] + v2))
     if joints is not None:
@@ -166,6 +111,8 @@ def strike_in_turn(
     Returns how many were left because they had no end.
     """
     bodies, first, begin = matter.bodies, 0.0, vel.copy()
+    if matter.options.law == AT_ONCE:
+        return strike_at_once(matter, contacts, active, n, vel, joints, parts)
     for _ in range(ROUNDS * (n + 1)):
         begin[:] = vel
         add_forces(bodies, change, -0.5, begin)

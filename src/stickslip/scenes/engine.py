@@ -22,6 +22,7 @@ from stickslip.scenes import driving, handles, layout, rays, reasons, restitutio
 from stickslip.scenes import tables as tables
 from stickslip.scenes.bodies import Material
 from stickslip.scenes.bounds import SceneBounds
+from stickslip.scenes.collision.broad_phase import partners_of
 from stickslip.scenes.collision.narrow_phase import store_pairs
 from stickslip.scenes.collision.pairs import link_pairs
 from stickslip.scenes.fusing import carry_members, fusion, gather
@@ -130,6 +131,7 @@ class SceneEngine(Engine):
         n = len(self.bodies)
         keys = sorted(min(i, j) * n + max(i, j) for i, j in scene.ignored)
         self.ignore = np.array(keys, np.int64)
+        self.partners = partners_of(self.geoms.owner, self.geoms.body, scene.ignored)
         self.channels = np.array([body.number for body in scene.bodies if body.kind != "static"], np.int64)
         self.channel = np.full(n, -1, np.int64)
         self.channel[self.channels] = np.arange(len(self.channels))
@@ -358,7 +360,7 @@ class SceneEngine(Engine):
         )  # fmt: skip
 
     def search(self) -> Search:
-        return Search(self.narrow, self.ignore, self.candidates)
+        return Search(self.narrow, self.ignore, self.partners, self.candidates)
 
     def touching(self, side: int) -> Touching:
         """Contact points of the steps with an even number (side 0) or an odd one, as they are written in turn."""

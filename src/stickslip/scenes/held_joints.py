@@ -17,7 +17,7 @@ from stickslip.scenes.engine import SceneEngine
 from stickslip.scenes.islands.joint_rows import LIMIT, ask_to_close, joint_coordinate, midpoints_ahead
 from stickslip.scenes.islands.row_kinds import LOWER, PRISMATIC, ROPE, UPPER
 from stickslip.scenes.islands.trees import closes
-from stickslip.scenes.rotation import compose, rotate
+from stickslip.scenes.rotation import compose, z_axis
 
 Array = np.ndarray
 
@@ -100,7 +100,7 @@ def limit_gap(joints: Any, bodies: Any, j: int) -> float:
     compose(bodies.mid[joints.link.a[j]], joints.link.frame_a[j], A)
     compose(bodies.mid[joints.link.b[j]], joints.link.frame_b[j], B)
     x = joint_coordinate(joints, j, A, B)
-    ax, ay, az = rotate(A, 0.0, 0.0, 1.0)
+    ax, ay, az = z_axis(A)
     d, k = joints.row.direction[j * layout.ROWS_PER_JOINT + LIMIT], 0 if joints.link.kind[j] == PRISMATIC else 6
     return x - data[LOWER] if d[k] * ax + d[k + 1] * ay + d[k + 2] * az > 0.0 else data[UPPER] - x
 

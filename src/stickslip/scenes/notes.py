@@ -28,7 +28,7 @@ from stickslip.scenes.parts import (
     Diary,
     Records,
 )
-from stickslip.scenes.rotation import compose, rotate, times, to_world, world_matrix
+from stickslip.scenes.rotation import compose, times, to_world, world_matrix, z_axis
 
 OPEN, STICK, SLIP, IMPACT, CLOSED = 0, 1, 2, 4, 5  # as in stickslip.trajectory
 INSIDE = 1.0 - 1e-6  # of the bound of friction: less than that sticks
@@ -277,7 +277,7 @@ def rotor_energy(joints: Any, bodies: Bodies) -> float:
             continue
         compose(bodies.pose[a], joints.link.frame_a[j], A)
         compose(bodies.pose[b], joints.link.frame_b[j], B)
-        x, y, z = rotate(A, 0.0, 0.0, 1.0)
+        x, y, z = z_axis(A)
         v, w = bodies.vel[a], bodies.vel[b]
         if joints.link.kind[j] == PRISMATIC:
             p0, p1, p2 = B[0] - bodies.pose[a, 0], B[1] - bodies.pose[a, 1], B[2] - bodies.pose[a, 2]

@@ -65,6 +65,7 @@ class Search(NamedTuple):
 
     room: Room
     ignore: np.ndarray  # (k,) keys of pairs of bodies that pass through one another, sorted
+    partners: np.ndarray  # (n,) bits of the geometries that each one may ever touch, where there are few
     candidates: np.ndarray  # (c, 2) pairs of geometries that may touch
 
 

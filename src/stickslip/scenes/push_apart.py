@@ -316,7 +316,7 @@ def parting_shifts(
     if hasty:
         for i in range(bodies.kind.shape[0]):
             bodies.travel[i] = NEAR * bodies.radius[i]
-        n_candidates = max(ZERO, candidate_pairs(bodies, geoms, search.ignore, options.slop, options.dim, candidates))
+        n_candidates = max(ZERO, candidate_pairs(bodies, geoms, search, options.slop, options.dim, candidates))
     chosen, some = np.zeros(n_candidates, np.bool_), ZERO
     if hasty:
         for c in range(n_candidates):
@@ -397,7 +397,7 @@ def deepest_at_end(solids: Solids, search: Search, options: Options) -> float:
     for i in range(bodies.kind.shape[0]):
         bodies.travel[i] = 0.0
     deepest = 0.0
-    for c in range(candidate_pairs(bodies, geoms, search.ignore, options.slop, options.dim, candidates)):
+    for c in range(candidate_pairs(bodies, geoms, search, options.slop, options.dim, candidates)):
         i, j = candidates[c, 0], candidates[c, 1]
         a, b = geoms.body[i], geoms.body[j]
         holder = a if bodies.kind[a] == MOVING else b

@@ -42,6 +42,30 @@ def rotate(pose: np.ndarray, x: float, y: float, z: float) -> tuple[float, float
     return x + w * p + b * r - c * q, y + w * q + c * p - a * r, z + w * r + a * q - b * p
 
 
+@kernel(inline=True)
+def x_axis(pose: np.ndarray) -> tuple[float, float, float]:
+    """rotate(pose, 1, 0, 0), without the products with zero."""
+    w, a, b, c = pose[3], pose[4], pose[5], pose[6]
+    q, r = 2.0 * c, -2.0 * b
+    return 1.0 + b * r - c * q, w * q - a * r, w * r + a * q
+
+
+@kernel(inline=True)
+def y_axis(pose: np.ndarray) -> tuple[float, float, float]:
+    """rotate(pose, 0, 1, 0)."""
+    w, a, b, c = pose[3], pose[4], pose[5], pose[6]
+    p, r = -2.0 * c, 2.0 * a
+    return w * p + b * r, 1.0 + c * p - a * r, w * r - b * p
+
+
+@kernel(inline=True)
+def z_axis(pose: np.ndarray) -> tuple[float, float, float]:
+    """rotate(pose, 0, 0, 1)."""
+    w, a, b, c = pose[3], pose[4], pose[5], pose[6]
+    p, q = 2.0 * b, -2.0 * a
+    return w * p - c * q, w * q + c * p, 1.0 + a * q - b * p
+
+
 @kernel
 def rotate_back(pose: np.ndarray, x: float, y: float, z: float) -> tuple[float, float, float]:
     """The vector (x, y, z), given in world axes, in body axes."""
@@ -151,9 +175,7 @@ def turn_factors(square: float, angle: float) -> tuple[float, float]:
 
 
 @kernel(inline=True)
-def turned_by(
-    phi: np.ndarray, f: float, g: float, x: float, y: float, z: float
-) -> tuple[float, float, float]:
+def turned_by(phi: np.ndarray, f: float, g: float, x: float, y: float, z: float) -> tuple[float, float, float]:
     """exp [phi] (x, y, z) by Rodrigues' formula, with its `turn_factors`."""
     a, b, c = phi[0], phi[1], phi[2]
     p, q, r = b * z - c * y, c * x - a * z, a * y - b * x

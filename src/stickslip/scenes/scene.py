@@ -385,8 +385,8 @@ class Scene(Geared):
         cone : "circular" (elliptic where a body's friction says so), or the number of edges of the pyramid of [S00]
             (2.11)-(2.16), for some tens of contacts at once.
         law : of impacts: "newton"; "stronge" (energetic) or "poisson-integrated", which follow each impact through its
-            slip; "poisson" in two steps; "walton" for balls.  All but the first take several contacts one after the
-            other, and are for scenes without joints.
+            slip; "poisson" in two steps; "walton" for free balls.  These take several contacts one after the other,
+            "poisson-at-once" takes all of them together, as "newton" does.
         tol : residual of the contact laws, relative to the velocities at the contacts.
         threads : islands, and the slabs of a large one, are shared among this number of threads; the result does not
             depend on it.

@@ -24,7 +24,7 @@ from stickslip.scenes.islands.row_kinds import EFFORT, PRISMATIC, SPEED, STIFFNE
 from stickslip.scenes.joints import WITH_AXIS
 from stickslip.scenes.layout import Bodies, Joints
 from stickslip.scenes.parts import Diary, Problems, Records, Search, Span, Touching, World
-from stickslip.scenes.rotation import compose, rotate
+from stickslip.scenes.rotation import compose, z_axis
 from stickslip.trajectory import FORCES, MOTORS
 
 if TYPE_CHECKING:
@@ -75,14 +75,14 @@ def point_velocity(pose: np.ndarray, vel: np.ndarray, place: np.ndarray) -> tupl
 def axis_coordinate(slides: bool, A: np.ndarray, B: np.ndarray, turns: float) -> float:
     """Angle of frame B against A about the axis [rad], nearest to the one seen last, or travel along it [m]."""
     if slides:
-        return along(A, B, rotate(A, 0.0, 0.0, 1.0))
+        return along(A, B, z_axis(A))
     return turn_about(A, B, turns)
 
 
 @kernel
 def axis_speed(slides: bool, A: np.ndarray, B: np.ndarray, a: Any, b: Any) -> float:
     """Angular velocity [rad/s] or velocity [m/s] of b against a along the axis; a, b: pose and velocities."""
-    x, y, z = rotate(A, 0.0, 0.0, 1.0)
+    x, y, z = z_axis(A)
     if slides:
         u0, u1, u2 = point_velocity(a[0], a[1], B)
         v0, v1, v2 = point_velocity(b[0], b[1], B)

@@ -254,7 +254,7 @@ def prepare(
     if joints is not None:
         stiffen(joints, bodies, options.dim == 2, options.dt)
     place_geoms(bodies, geoms)
-    found = candidate_pairs(bodies, geoms, search.ignore, options.slop, options.dim, search.candidates)
+    found = candidate_pairs(bodies, geoms, search, options.slop, options.dim, search.candidates)
     if found < 0:
         return False
     stir(bodies, geoms, search.candidates, found)
@@ -509,7 +509,7 @@ def solve_joints(island: Island, world: World, residual: float, place: np.ndarra
         if any_resists(island):
             change = np.inf
             for _ in range(1 + ROUNDS):
-                residual = solve_resisting_joined(island, world.options, residual, place)
+                residual = solve_resisting_joined(island, world.options, place)
                 change = renew(island, world.geoms, world.options, change)
                 if change == 0.0:
                     break

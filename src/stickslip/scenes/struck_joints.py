@@ -33,7 +33,6 @@ from stickslip.scenes.islands.reduced import (
     part_of_joint,
     parts_of,
     push_pair,
-    row_impulses,
     scatter_part,
     share_of,
     side,

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from stickslip.io.models.imports import import_robot
+from stickslip.io.models.meshes import find_mesh
 from stickslip.io.models.toml_text import ModelError
 from stickslip.scenes.shapes import rotation_matrix
 
@@ -135,3 +136,8 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+def test_a_mesh_whose_name_no_file_can_have_is_missing(tmp_path):
+    for name in ("a" * 5000 + ".obj", "package://" + "b/" * 3000 + "c.stl", "null\0.obj"):
+        assert find_mesh(name, tmp_path) is None

@@ -9,6 +9,7 @@ import stickslip as ss
 from stickslip.library import scenes
 from stickslip.scenes import flight
 from stickslip.scenes import tables as tables
+from stickslip.scenes.collision.broad_phase import partners_of
 from stickslip.scenes.collision.narrow_phase import place_about
 from stickslip.scenes.collision.pairs import PAIRS
 from stickslip.scenes.shapes import rotation_matrix
@@ -187,3 +188,12 @@ def test_an_edge_across_a_face_touches_it_at_both_ends(tilt):
     )  # fmt: skip
     run = scene.simulate(dt=1e-3, t_end=0.15)
     assert run.complete and len(run.impacts()) > 0 and run.certificate.max_penetration < 1e-9
+
+
+def test_bits_tell_which_geometries_may_touch():
+    owners, holders = np.array([0, 1, 1, 2, 3]), np.array([0, 4, 4, 4, 3])
+    found = partners_of(owners, holders, {(0, 1), (2, 3)})
+    expected = {(0, 3), (0, 4), (1, 4), (2, 4)}
+    assert {(i, j) for i in range(5) for j in range(i + 1, 5) if (int(found[i]) >> j) & 1} == expected
+    assert all((int(found[i]) >> j) & 1 == (int(found[j]) >> i) & 1 for i in range(5) for j in range(5))
+    assert partners_of(np.arange(41), np.arange(41), set()).size == 0

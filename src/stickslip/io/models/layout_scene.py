@@ -273,7 +273,10 @@ _SCENE_RUN = Table(
         "theta": Key(UNIT_INTERVAL, "theta of moreau-jean"),
         "rule": Key(Text(choices=("predictive", "gs05")), "when a contact is active"),
         "cone": Key(Either((Number(least=3, whole=True), Text(choices=("circular",)))), "edges of friction pyramids"),
-        "law": Key(Text(choices=("newton", "stronge", "poisson", "poisson-integrated", "walton")), "impact law"),
+        "law": Key(
+            Text(choices=("newton", "stronge", "poisson", "poisson-at-once", "poisson-integrated", "walton")),
+            "impact law",
+        ),
         "tol": Key(POSITIVE, "residual of the contact laws"),
         "every": Key(Number(least=1, whole=True), "record every N-th step"),
         "threads": Key(Number(least=1, whole=True), "threads that share the islands"),

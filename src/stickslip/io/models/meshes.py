@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import struct
 from collections.abc import Sequence
@@ -42,7 +43,7 @@ def find_mesh(name: str, folder: Path) -> Path | None:
     tails = [inner, inner.partition("/")[2]] if inner != name else [inner]
     for place in (folder, *list(folder.absolute().parents)[:4]):
         for tail in tails:
-            if tail and (place / tail).is_file():
+            if tail and os.path.isfile(place / tail):  # False for a name that no file can have
                 return place / tail
         if inner == name:  # a plain name stands beside the description
             break

@@ -13,6 +13,7 @@ import numpy as np
 
 from stickslip.jit import kernel
 from stickslip.scenes.layout import MOVING, ZERO, Bodies, Geoms
+from stickslip.scenes.parts import Search
 
 ALL_PAIRS = 40  # geometries up to which all pairs are compared
 FULL = -1
@@ -33,9 +34,26 @@ def excluded(first: int, second: int, count: int, keys: np.ndarray) -> bool:
     return low < keys.shape[0] and keys[low] == key
 
 
+def partners_of(owners: np.ndarray, holders: np.ndarray, ignored: set[tuple[int, int]]) -> np.ndarray:
+    """Bits of the geometries that each geometry may ever touch (n,), for ALL_PAIRS of them at most; else none (0,).
+
+    owners, holders : number of the body of each geometry in the scene, and of the body that moves it
+    """
+    n = len(owners)
+    if n > ALL_PAIRS:
+        return np.zeros(0, np.int64)
+    found = np.zeros(n, np.int64)
+    for i in range(n):
+        for j in range(n):
+            pair = (int(min(owners[i], owners[j])), int(max(owners[i], owners[j])))
+            if holders[i] != holders[j] and pair not in ignored:
+                found[i] |= np.int64(1) << np.int64(j)
+    return found
+
+
 @kernel
-def may_meet(bodies: Bodies, geoms: Geoms, ignore: np.ndarray, slop: float, i: int, j: int) -> bool:
-    """Whether geometries i and j have to be looked at."""
+def in_reach(bodies: Bodies, geoms: Geoms, slop: float, i: int, j: int) -> bool:
+    """Whether geometries i and j, which may touch, have to be looked at."""
     a, b = geoms.body[i], geoms.body[j]
     if a == b or not (bodies.alive[a] and bodies.alive[b]):
         return False
@@ -48,6 +66,14 @@ def may_meet(bodies: Bodies, geoms: Geoms, ignore: np.ndarray, slop: float, i: i
             square += (geoms.world[i, k] - geoms.world[j, k]) ** 2
         if square > reach * reach:
             return False
+    return True
+
+
+@kernel
+def may_meet(bodies: Bodies, geoms: Geoms, ignore: np.ndarray, slop: float, i: int, j: int) -> bool:
+    """Whether geometries i and j have to be looked at."""
+    if not in_reach(bodies, geoms, slop, i, j):
+        return False
     return ignore.shape[0] == 0 or not excluded(geoms.owner[i], geoms.owner[j], bodies.kind.shape[0], ignore)
 
 
@@ -69,7 +95,7 @@ def hash_cell(x: int, y: int, z: int, mask: int) -> int:
 
 
 @kernel(apart=True)
-def candidate_pairs(bodies: Bodies, geoms: Geoms, ignore: np.ndarray, slop: float, dim: int, pairs: np.ndarray) -> int:
+def candidate_pairs(bodies: Bodies, geoms: Geoms, search: Search, slop: float, dim: int, pairs: np.ndarray) -> int:
     """Write the pairs and return their number, FULL where `pairs` is too short."""
     n = geoms.kind.shape[0]
     count = ZERO
@@ -81,18 +107,20 @@ def candidate_pairs(bodies: Bodies, geoms: Geoms, ignore: np.ndarray, slop: floa
             near[i, 0], near[i, 1], near[i, 2] = geoms.world[i, 0], geoms.world[i, 1], geoms.world[i, 2]
             near[i, 3] = WIDER * (geoms.bound[i] + bodies.travel[geoms.body[i]] + slop)
         for i in range(n):
-            x, y, z, own = near[i, 0], near[i, 1], near[i, 2], near[i, 3]
+            x, y, z, own, partners = near[i, 0], near[i, 1], near[i, 2], near[i, 3], search.partners[i]
             for j in range(i + 1, n):
-                # as in `may_meet`, which most pairs need not be asked
+                if (partners >> j) & 1 == 0:
+                    continue
+                # as in `in_reach`, which most pairs need not be asked
                 reach = own + near[j, 3]
                 if (x - near[j, 0]) ** 2 + (y - near[j, 1]) ** 2 + (z - near[j, 2]) ** 2 > reach * reach:
                     continue
-                if may_meet(bodies, geoms, ignore, slop, i, j):
+                if in_reach(bodies, geoms, slop, i, j):
                     count = add_pair(geoms, i, j, pairs, count)
                     if count == FULL:
                         return FULL
         return count
-    return grid_pairs(bodies, geoms, ignore, slop, dim, pairs)
+    return grid_pairs(bodies, geoms, search.ignore, slop, dim, pairs)
 
 
 @kernel(apart=True)

@@ -19,6 +19,7 @@ region of the foot, up to SLACK.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,11 +38,20 @@ CROSS = 1e-6  # sine of the angle below which two edges are parallel
 SAME = 1e-6  # of the spacing: points nearer to one another, with one normal, are one
 
 
+class Field(NamedTuple):
+    """A height field of a scene."""
+
+    pose: np.ndarray  # (7,) place and turn in the world
+    heights: np.ndarray  # of all fields, row by row
+    grid: np.ndarray  # begin in `heights`, numbers of points along x and y
+    size: np.ndarray  # spacing of the points along x and y
+
+
 @kernel
-def grid_point(heights: np.ndarray, table: np.ndarray, size: np.ndarray, i: int, j: int) -> Point:
+def grid_point(field: Field, i: int, j: int) -> Point:
     """Grid point (i, j) in the frame of the field, whose origin is the middle of the rectangle."""
-    x, y = (i - 0.5 * (table[1] - 1)) * size[0], (j - 0.5 * (table[2] - 1)) * size[1]
-    return x, y, heights[table[0] + i * table[2] + j]
+    x, y = (i - 0.5 * (field.grid[1] - 1)) * field.size[0], (j - 0.5 * (field.grid[2] - 1)) * field.size[1]
+    return x, y, field.heights[field.grid[0] + i * field.grid[2] + j]
 
 
 @kernel
@@ -73,51 +83,56 @@ def edge_of_cell(i: int, j: int, k: int) -> tuple[int, int, int, int, int, int, 
 
 
 @kernel
-def on_grid(table: np.ndarray, i: int, j: int) -> bool:
-    return 0 <= i < table[1] and 0 <= j < table[2]
+def on_grid(field: Field, i: int, j: int) -> bool:
+    return 0 <= i < field.grid[1] and 0 <= j < field.grid[2]
 
 
 @kernel
-def bulge(heights: np.ndarray, table: np.ndarray, i: int, j: int, k: int) -> float:
+def bulge(field: Field, i: int, j: int, k: int) -> float:
     """How far edge k of cell (i, j) stands out: twice the height of its middle above the middle of the opposite points.
 
     inf at the rim, where the ground ends; -inf for an edge that does not exist.
     """
     a, b, c, d, e, f, g, h = edge_of_cell(i, j, k)
-    if not (on_grid(table, a, b) and on_grid(table, c, d)):
+    if not (on_grid(field, a, b) and on_grid(field, c, d)):
         return -np.inf
-    first, second = on_grid(table, e, f), on_grid(table, g, h)
+    first, second = on_grid(field, e, f), on_grid(field, g, h)
     if not (first and second):
         return np.inf if first or second else -np.inf
-    z, n = table[0], table[2]
-    return heights[z + a * n + b] + heights[z + c * n + d] - heights[z + e * n + f] - heights[z + g * n + h]
+    z, n = field.grid[0], field.grid[2]
+    return (
+        field.heights[z + a * n + b]
+        + field.heights[z + c * n + d]
+        - field.heights[z + e * n + f]
+        - field.heights[z + g * n + h]
+    )
 
 
 @kernel
-def below(normal: Point, at: Point, heights: np.ndarray, table: np.ndarray, size: np.ndarray, i: int, j: int) -> bool:
+def below(normal: Point, at: Point, field: Field, i: int, j: int) -> bool:
     """Whether grid point (i, j) lies behind the plane through `at`, up to SLACK; beyond the rim: a point far down."""
-    if not on_grid(table, i, j):
+    if not on_grid(field, i, j):
         return normal[2] >= -SLACK
-    d = minus(grid_point(heights, table, size, i, j), at)
+    d = minus(grid_point(field, i, j), at)
     return dot(normal, d) <= SLACK * math.sqrt(dot(d, d))
 
 
 @kernel
-def stands_out(heights: np.ndarray, table: np.ndarray, size: np.ndarray, i: int, j: int) -> bool:
+def stands_out(field: Field, i: int, j: int) -> bool:
     """Whether grid point (i, j) is the end of an edge that stands out, and not inside a straight one."""
-    least = FLAT * size[0]
+    least = FLAT * field.size[0]
     straight = True
     any_edge, bent = False, -1
     for k in range(3):
         # edges of direction k that begin and that end here; those of the diagonal belong to other cells
         if k == 0:
-            ahead, behind = bulge(heights, table, i, j, 0), bulge(heights, table, i - 1, j, 0)
+            ahead, behind = bulge(field, i, j, 0), bulge(field, i - 1, j, 0)
             a, b = i + 1, j
         elif k == 1:
-            ahead, behind = bulge(heights, table, i, j, 1), bulge(heights, table, i, j - 1, 1)
+            ahead, behind = bulge(field, i, j, 1), bulge(field, i, j - 1, 1)
             a, b = i, j + 1
         else:
-            ahead, behind = bulge(heights, table, i - 1, j, 2), bulge(heights, table, i, j - 1, 2)
+            ahead, behind = bulge(field, i - 1, j, 2), bulge(field, i, j - 1, 2)
             a, b = i - 1, j + 1
         if not (ahead > least or behind > least):
             if abs(ahead) > least or abs(behind) > least:  # a valley meets the point
@@ -125,23 +140,23 @@ def stands_out(heights: np.ndarray, table: np.ndarray, size: np.ndarray, i: int,
             continue
         any_edge = True
         c, d = 2 * i - a, 2 * j - b
-        if bent >= 0 or not (ahead > least and behind > least and on_grid(table, a, b) and on_grid(table, c, d)):
+        if bent >= 0 or not (ahead > least and behind > least and on_grid(field, a, b) and on_grid(field, c, d)):
             straight = False
         else:
             bent = k
-            z, n = table[0], table[2]
-            turn = heights[z + a * n + b] + heights[z + c * n + d] - 2.0 * heights[z + i * n + j]
+            z, n = field.grid[0], field.grid[2]
+            turn = field.heights[z + a * n + b] + field.heights[z + c * n + d] - 2.0 * field.heights[z + i * n + j]
             straight = straight and abs(turn) <= least
     return any_edge and not straight
 
 
 @kernel
 def add_field(
-    room: Room, begin: int, count: int, field: np.ndarray, size: np.ndarray, foot: Point, n: Point, gap: float
+    room: Room, begin: int, count: int, pose: np.ndarray, size: np.ndarray, foot: Point, n: Point, gap: float
 ) -> int:
     """Append the contact point at `foot` on the ground with normal n; each point once, the deepest if room is short."""
-    x, y, z = to_world(field, foot[0] + 0.5 * gap * n[0], foot[1] + 0.5 * gap * n[1], foot[2] + 0.5 * gap * n[2])
-    a, b, c = rotate(field, -n[0], -n[1], -n[2])
+    x, y, z = to_world(pose, foot[0] + 0.5 * gap * n[0], foot[1] + 0.5 * gap * n[1], foot[2] + 0.5 * gap * n[2])
+    a, b, c = rotate(pose, -n[0], -n[1], -n[2])
     highest = begin
     for k in range(begin, count):
         p, m = room.points[k], room.normals[k]
@@ -158,74 +173,75 @@ def add_field(
 
 
 @kernel
-def triangle_plane(
-    heights: np.ndarray, table: np.ndarray, size: np.ndarray, i: int, j: int, half: int
-) -> tuple[Point, Point]:
+def triangle_plane(field: Field, i: int, j: int, half: int) -> tuple[Point, Point]:
     """Unit normal of a triangle of cell (i, j) and its corner off the diagonal, (i, j) for half 0."""
-    A = grid_point(heights, table, size, i + half, j + half)
-    p = grid_point(heights, table, size, i + 1, j + half)[2] - grid_point(heights, table, size, i, j + half)[2]
-    q = grid_point(heights, table, size, i + half, j + 1)[2] - grid_point(heights, table, size, i + half, j)[2]
-    a, b = -p / size[0], -q / size[1]
+    A = grid_point(field, i + half, j + half)
+    p = grid_point(field, i + 1, j + half)[2] - grid_point(field, i, j + half)[2]
+    q = grid_point(field, i + half, j + 1)[2] - grid_point(field, i + half, j)[2]
+    a, b = -p / field.size[0], -q / field.size[1]
     scale = 1.0 / math.sqrt(1.0 + a * a + b * b)
     return (scale * a, scale * b, scale), A
 
 
 @kernel
-def in_triangle(table: np.ndarray, size: np.ndarray, i: int, j: int, half: int, x: float, y: float) -> bool:
+def in_triangle(field: Field, i: int, j: int, half: int, x: float, y: float) -> bool:
     """Whether (x, y) lies in the shadow of a triangle of cell (i, j)."""
-    a = x / size[0] + 0.5 * (table[1] - 1) - i
-    b = y / size[1] + 0.5 * (table[2] - 1) - j
+    a = x / field.size[0] + 0.5 * (field.grid[1] - 1) - i
+    b = y / field.size[1] + 0.5 * (field.grid[2] - 1) - j
     if half == 0:
         return a >= -ON_LINE and b >= -ON_LINE and a + b <= 1.0 + ON_LINE
     return a <= 1.0 + ON_LINE and b <= 1.0 + ON_LINE and a + b >= 1.0 - ON_LINE
 
 
 @kernel
-def wall_beside(table: np.ndarray, size: np.ndarray, x: float, y: float) -> tuple[float, float, float]:
+def wall_beside(field: Field, x: float, y: float) -> tuple[float, float, float]:
     """How far (x, y) lies outside the nearest wall (inside where negative), and the wall's outer normal."""
-    X, Y = 0.5 * (table[1] - 1) * size[0], 0.5 * (table[2] - 1) * size[1]
+    X, Y = 0.5 * (field.grid[1] - 1) * field.size[0], 0.5 * (field.grid[2] - 1) * field.size[1]
     if abs(x) - X > abs(y) - Y:
         return abs(x) - X, math.copysign(1.0, x), 0.0
     return abs(y) - Y, 0.0, math.copysign(1.0, y)
 
 
 @kernel
-def surface(heights: np.ndarray, table: np.ndarray, size: np.ndarray, x: float, y: float) -> tuple[int, int, int]:
+def surface(field: Field, x: float, y: float) -> tuple[int, int, int]:
     """Cell and half of the triangle over or under (x, y), which is moved to the rim if it lies beyond."""
-    a, b = x / size[0] + 0.5 * (table[1] - 1), y / size[1] + 0.5 * (table[2] - 1)
-    i, j = int(min(max(math.floor(a), 0.0), table[1] - 2.0)), int(min(max(math.floor(b), 0.0), table[2] - 2.0))
+    a, b = x / field.size[0] + 0.5 * (field.grid[1] - 1), y / field.size[1] + 0.5 * (field.grid[2] - 1)
+    i, j = (
+        int(min(max(math.floor(a), 0.0), field.grid[1] - 2.0)),
+        int(min(max(math.floor(b), 0.0), field.grid[2] - 2.0)),
+    )
     a, b = min(max(a - i, 0.0), 1.0), min(max(b - j, 0.0), 1.0)
     return i, j, 0 if a + b <= 1.0 else 1
 
 
 @kernel
 def wall_point(
-    room: Room, begin: int, count: int, field: np.ndarray, heights: np.ndarray, table: np.ndarray, size: np.ndarray,
+    room: Room, begin: int, count: int, field: Field,
     P: Point, r: float, margin: float,
 ) -> int:  # fmt: skip
     """A ball about P outside the ground and lower than its rim: the wall beside it."""
-    s, a, b = wall_beside(table, size, P[0], P[1])
+    s, a, b = wall_beside(field, P[0], P[1])
     x, y = P[0] - s * a, P[1] - s * b
-    X, Y = 0.5 * (table[1] - 1) * size[0], 0.5 * (table[2] - 1) * size[1]
-    if s - r > margin or abs(x) > X + CLIP * size[0] or abs(y) > Y + CLIP * size[1]:
+    X, Y = 0.5 * (field.grid[1] - 1) * field.size[0], 0.5 * (field.grid[2] - 1) * field.size[1]
+    if s - r > margin or abs(x) > X + CLIP * field.size[0] or abs(y) > Y + CLIP * field.size[1]:
         return count
-    i, j, half = surface(heights, table, size, x, y)
-    n, A = triangle_plane(heights, table, size, i, j, half)
-    if n[0] * (x - A[0]) + n[1] * (y - A[1]) + n[2] * (P[2] - A[2]) > -CLIP * size[0]:
+    i, j, half = surface(field, x, y)
+    n, A = triangle_plane(field, i, j, half)
+    if n[0] * (x - A[0]) + n[1] * (y - A[1]) + n[2] * (P[2] - A[2]) > -CLIP * field.size[0]:
         return count
-    return add_field(room, begin, count, field, size, (x, y, P[2]), (a, b, 0.0), s - r)
+    return add_field(room, begin, count, field.pose, field.size, (x, y, P[2]), (a, b, 0.0), s - r)
 
 
 @kernel
-def peak_at(normal: Point, at: Point, heights: np.ndarray, table: np.ndarray, size: np.ndarray, i: int, j: int) -> bool:
+def peak_at(normal: Point, at: Point, field: Field, i: int, j: int) -> bool:
     """Whether a normal at grid point (i, j) looks out of the ground all around it."""
     return (
-        below(normal, at, heights, table, size, i + 1, j)
-        and below(normal, at, heights, table, size, i - 1, j)
-        and below(normal, at, heights, table, size, i, j + 1)
-        and below(normal, at, heights, table, size, i, j - 1)
-        and below(normal, at, heights, table, size, i + 1, j - 1)
-        and below(normal, at, heights, table, size, i - 1, j + 1)
+        below(normal, at, field, i + 1, j)
+        and below(normal, at, field, i - 1, j)
+        and below(normal, at, field, i, j + 1)
+        and below(normal, at, field, i, j - 1)
+        and below(normal, at, field, i + 1, j - 1)
+        and below(normal, at, field, i - 1, j + 1)
     )
 
 
@@ -248,12 +264,10 @@ def crossing(P: Point, e: Point, Q: Point, d: Point) -> tuple[float, float, Poin
 
 
 @kernel
-def ridge_at(
-    n: Point, P: Point, heights: np.ndarray, table: np.ndarray, size: np.ndarray, i: int, j: int, k: int
-) -> bool:
+def ridge_at(n: Point, P: Point, field: Field, i: int, j: int, k: int) -> bool:
     """Whether a normal of edge k of cell (i, j), which goes through P, looks out of the ground on both sides."""
     _, _, _, _, e, f, g, h = edge_of_cell(i, j, k)
-    return below(n, P, heights, table, size, e, f) and below(n, P, heights, table, size, g, h)
+    return below(n, P, field, e, f) and below(n, P, field, g, h)
 
 
 @kernel

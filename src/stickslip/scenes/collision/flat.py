@@ -15,7 +15,7 @@ import numpy as np
 from stickslip.jit import kernel
 from stickslip.scenes.collision.round import add_point
 from stickslip.scenes.layout import MAX_POINTS, ZERO, Hulls, Room
-from stickslip.scenes.rotation import rotate, rotate_back, to_world
+from stickslip.scenes.rotation import rotate, rotate_back, to_world, z_axis
 
 SURE = 1e-12  # of all lengths in a height: its rounding is less by far
 PREFERENCE = 1e-7  # of the size: separation by which an axis must be better to be taken instead of a preferred one
@@ -130,7 +130,7 @@ def spread(room: Room, count: int) -> int:
 @kernel
 def box_above(pose: np.ndarray, box: np.ndarray, plane: np.ndarray, margin: float) -> bool:
     """Whether a box with the half widths `box` lies farther than `margin` above a half-space."""
-    a, b, c = rotate(plane, 0.0, 0.0, 1.0)
+    a, b, c = z_axis(plane)
     height = a * (pose[0] - plane[0]) + b * (pose[1] - plane[1]) + c * (pose[2] - plane[2])
     a, b, c = rotate_back(pose, a, b, c)
     return height - abs(a) * box[0] - abs(b) * box[1] - abs(c) * box[2] > margin
@@ -142,7 +142,7 @@ def shape_plane(hulls: Hulls, room: Room, table: np.ndarray, pose: np.ndarray, p
 
     Heights in the axes of the body tell which: the others are not placed.
     """
-    a, b, c = rotate(plane, 0.0, 0.0, 1.0)
+    a, b, c = z_axis(plane)
     count = ZERO
     p, q, r = rotate_back(pose, a, b, c)
     height = a * (pose[0] - plane[0]) + b * (pose[1] - plane[1]) + c * (pose[2] - plane[2])

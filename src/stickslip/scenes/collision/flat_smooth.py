@@ -27,7 +27,7 @@ from stickslip.scenes.collision.smooth import (
     where_level,
 )
 from stickslip.scenes.layout import Hulls, Room
-from stickslip.scenes.rotation import rotate, to_body
+from stickslip.scenes.rotation import rotate, to_body, z_axis
 
 RIM = 1e-9  # of the size: points beyond the rim of a face by less stand on it
 
@@ -39,7 +39,7 @@ def lowest_height(form: int, measure: np.ndarray, pose: np.ndarray, n: np.ndarra
     if form == ELLIPSOID:
         x, y, z = support(measure, pose, -n[0], -n[1], -n[2])
         return centre + n[0] * x + n[1] * y + n[2] * z
-    e0, e1, e2 = rotate(pose, 0.0, 0.0, 1.0)
+    e0, e1, e2 = z_axis(pose)
     along = n[0] * e0 + n[1] * e1 + n[2] * e2
     across = measure[0] * math.sqrt(max(0.0, 1.0 - along * along))
     if form == CYLINDER:

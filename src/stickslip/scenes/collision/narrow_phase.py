@@ -28,7 +28,7 @@ from stickslip.scenes.layout import (
     Shapes,
 )  # fmt: skip
 from stickslip.scenes.parts import Patch, Search, Solids, Touching
-from stickslip.scenes.rotation import rotate, rotate_back, to_body
+from stickslip.scenes.rotation import rotate, rotate_back, to_body, z_axis
 
 FULL = -1
 WIDER = 1.25  # margin of points that are kept while a pair does not move
@@ -91,7 +91,7 @@ def far_above(geoms: Geoms, i: int, j: int, margin: float) -> bool:
     All bodies meet a half-space in the broad phase, and most of a robot is high above it.
     """
     p, q = geoms.world[i], geoms.world[j]
-    a, b, c = rotate(q, 0.0, 0.0, 1.0)
+    a, b, c = z_axis(q)
     height = a * (p[0] - q[0]) + b * (p[1] - q[1]) + c * (p[2] - q[2])
     bound = geoms.bound[i]
     if geoms.extent[i, 3] == CORNERS:  # which stands for the whole of a rounded box

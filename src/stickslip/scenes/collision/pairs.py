@@ -12,6 +12,7 @@ import numpy as np
 
 from stickslip.jit import entry, kernel
 from stickslip.scenes.collision.capsule import ball_hull, ball_polygon, capsule_hull, capsule_polygon
+from stickslip.scenes.collision.field import Field
 from stickslip.scenes.collision.field_hull import hull_on_field
 from stickslip.scenes.collision.field_round import ball_field, capsule_on_field
 from stickslip.scenes.collision.flat import box_above, shape_plane
@@ -139,29 +140,29 @@ def polygon_plane(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, marg
     return shape_plane(shapes.hulls, room, geoms.table[i], room.pose[0], room.pose[1], margin)
 
 
+@kernel
+def field_of(shapes: Shapes, geoms: Geoms, room: Room, j: int) -> Field:
+    """The height field of geom j, which is the second of a pair."""
+    return Field(room.pose[1], shapes.heights, geoms.table[j], geoms.extent[j])
+
+
 @entry
 def sphere_field(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
-    p, field = room.pose[0], room.pose[1]
-    centre = to_body(field, p[0], p[1], p[2])
-    return ball_field(
-        room, ZERO, ZERO, centre, geoms.extent[i, 0], field, shapes.heights, geoms.table[j], geoms.extent[j], margin
-    )
+    p = room.pose[0]
+    centre = to_body(room.pose[1], p[0], p[1], p[2])
+    return ball_field(room, ZERO, ZERO, centre, geoms.extent[i, 0], field_of(shapes, geoms, room, j), margin)
 
 
 @entry
 def capsule_field(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
     own = geoms.extent[i]
-    return capsule_on_field(
-        room, room.pose[0], own[1], own[0], room.pose[1], shapes.heights, geoms.table[j], geoms.extent[j], margin
-    )
+    return capsule_on_field(room, room.pose[0], own[1], own[0], field_of(shapes, geoms, room, j), margin)
 
 
 @entry
 def hull_field(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
-    return hull_on_field(
-        shapes.hulls, room, geoms.table[i], room.pose[0], room.pose[1], shapes.heights, geoms.table[j],
-        geoms.extent[j], geoms.bound[i], margin,
-    )  # fmt: skip
+    field = field_of(shapes, geoms, room, j)
+    return hull_on_field(shapes.hulls, room, geoms.table[i], room.pose[0], field, geoms.bound[i], margin)
 
 
 @entry

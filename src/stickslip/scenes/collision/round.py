@@ -13,7 +13,7 @@ import numpy as np
 
 from stickslip.jit import kernel
 from stickslip.scenes.layout import ZERO, Room
-from stickslip.scenes.rotation import rotate
+from stickslip.scenes.rotation import rotate, z_axis
 
 PARALLEL = 1e-6  # sine of the angle below which two capsules touch along a line
 MEETING = 1e-10  # of the lengths: axes nearer to one another have no direction from one to the other
@@ -74,7 +74,7 @@ def balls(
 @kernel
 def ball_plane(room: Room, count: int, x: float, y: float, z: float, r: float, plane: np.ndarray, margin: float) -> int:
     """A ball above a half-space, whose outer normal is the z axis of its pose."""
-    a, b, c = rotate(plane, 0.0, 0.0, 1.0)
+    a, b, c = z_axis(plane)
     height = a * (x - plane[0]) + b * (y - plane[1]) + c * (z - plane[2])
     gap = height - r
     if gap > margin:

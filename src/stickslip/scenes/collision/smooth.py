@@ -18,7 +18,7 @@ import numpy as np
 from stickslip.jit import kernel
 from stickslip.scenes.collision.round import add_point, ends
 from stickslip.scenes.layout import Geoms, Room
-from stickslip.scenes.rotation import rotate, to_body
+from stickslip.scenes.rotation import rotate, to_body, z_axis
 
 ELLIPSOID, CYLINDER, CONE, TORUS = range(4)
 UPRIGHT = 1e-6  # sine of the tilt below which a circle has no lowest point
@@ -44,7 +44,7 @@ def add_below(
 @kernel
 def circle_axes(n: tuple[float, float, float], pose: np.ndarray, height: float, radius: float) -> tuple:
     """Centre C and radii d, f of a circle about the axis of `pose`: C + d is its point farthest along -n."""
-    e0, e1, e2 = rotate(pose, 0.0, 0.0, 1.0)
+    e0, e1, e2 = z_axis(pose)
     cx, cy, cz = pose[0] + height * e0, pose[1] + height * e1, pose[2] + height * e2
     along = n[0] * e0 + n[1] * e1 + n[2] * e2
     d0, d1, d2 = along * e0 - n[0], along * e1 - n[1], along * e2 - n[2]
@@ -76,7 +76,7 @@ def circle_above(
 @kernel(apart=True)
 def form_above(room: Room, form: int, measure: np.ndarray, plane: np.ndarray, pose: np.ndarray, margin: float) -> int:
     """Points of a curved form above a half-space, with normals from the half-space to the form."""
-    n, count = rotate(plane, 0.0, 0.0, 1.0), 0
+    n, count = z_axis(plane), 0
     if form == ELLIPSOID:
         q0, q1, q2 = support(measure, pose, -n[0], -n[1], -n[2])
         return add_below(room, count, plane, n, pose[0] + q0, pose[1] + q1, pose[2] + q2, 0.0, margin)
@@ -401,7 +401,7 @@ def curvature(geoms: Geoms, i: int, n: np.ndarray, H: np.ndarray) -> None:
         support_of(A, n, x, H)
         return
     # a circle of radius r about the axis e: h = r sqrt(1 - (n . e)^2), H = r t t^T / |e x n|, t along e x n
-    e0, e1, e2 = rotate(pose, 0.0, 0.0, 1.0)
+    e0, e1, e2 = z_axis(pose)
     t0, t1, t2 = e1 * n[2] - e2 * n[1], e2 * n[0] - e0 * n[2], e0 * n[1] - e1 * n[0]
     s = math.sqrt(t0 * t0 + t1 * t1 + t2 * t2)
     if s > UPRIGHT:

@@ -32,7 +32,7 @@ from stickslip.scenes.islands.row_kinds import (
     turn_about,
 )
 from stickslip.scenes.layout import ROWS_PER_JOINT, Bodies, Joints
-from stickslip.scenes.rotation import rotate
+from stickslip.scenes.rotation import rotate, x_axis, y_axis, z_axis
 
 RATIO = 0  # of couplings and pulleys; radii of gears are 0 and 1, that of a rack is 0
 FIRST, SECOND = 1, 2  # of couplings: 1 or -1 for a turn of b or a, 2 or -2 for a travel
@@ -47,13 +47,13 @@ def distance(A: np.ndarray, B: np.ndarray) -> float:
 @kernel
 def line_angle(F: np.ndarray, A: np.ndarray, B: np.ndarray, seen: float) -> float:
     """Angle of the line from A to B about the z axis of frame F, from its x axis, nearest to the one seen last."""
-    return counted(math.atan2(along(A, B, rotate(F, 0.0, 1.0, 0.0)), along(A, B, rotate(F, 1.0, 0.0, 0.0))), seen)
+    return counted(math.atan2(along(A, B, y_axis(F)), along(A, B, x_axis(F))), seen)
 
 
 @kernel
 def coordinate(what: float, P: np.ndarray, F: np.ndarray, seen: float) -> float:
     """Turn or travel of frame F against the frame P of the world; `what` as in FIRST, SECOND."""
-    x = along(P, F, rotate(P, 0.0, 0.0, 1.0)) if abs(what) == 2.0 else turn_about(P, F, seen)
+    x = along(P, F, z_axis(P)) if abs(what) == 2.0 else turn_about(P, F, seen)
     return x if what > 0.0 else -x
 
 
@@ -65,7 +65,7 @@ def gear_angles(joints: Joints, j: int, A: np.ndarray, B: np.ndarray) -> tuple[f
     if kind == GEAR:
         return line_angle(A, A, B, x), line_angle(B, A, B, y)
     if kind == RACK:
-        return turn_about(A, B, x), along(A, B, rotate(A, 1.0, 0.0, 0.0))
+        return turn_about(A, B, x), along(A, B, x_axis(A))
     if kind == COUPLING:
         place, law = link.place[j], link.law[j]
         return coordinate(law[FIRST], place[:7], A, x), coordinate(law[SECOND], place[7:], B, y)
@@ -99,7 +99,7 @@ def gear_error(joints: Joints, j: int, A: np.ndarray, B: np.ndarray, length: flo
 def mesh_row(joints: Joints, j: int, A: np.ndarray, B: np.ndarray, arm_a: np.ndarray, arm_b: np.ndarray) -> bool:
     """Direction of the row of a gear; False where its centres meet."""
     s, law = j * ROWS_PER_JOINT, joints.link.law[j]
-    z = rotate(A, 0.0, 0.0, 1.0)
+    z = z_axis(A)
     off = along(A, B, z)
     e0, e1, e2 = B[0] - A[0] - off * z[0], B[1] - A[1] - off * z[1], B[2] - A[2] - off * z[2]
     size = e0 * e0 + e1 * e1 + e2 * e2
@@ -164,10 +164,10 @@ def gear_row(joints: Joints, j: int, bodies: Bodies, A: np.ndarray, B: np.ndarra
     if kind == GEAR:
         return mesh_row(joints, j, A, B, arm_a, arm_b)
     if kind == RACK:
-        x, y, z = rotate(A, 1.0, 0.0, 0.0)
+        x, y, z = x_axis(A)
         point_row(joints, s, x, y, z, arm_a, arm_b)
         radius = joints.link.law[j, 0]
-        add_turns(joints, s, rotate(A, 0.0, 0.0, 1.0), -radius, -radius)
+        add_turns(joints, s, z_axis(A), -radius, -radius)
         return True
     if kind == COUPLING:
         coupling_row(joints, j, arm_a, arm_b)

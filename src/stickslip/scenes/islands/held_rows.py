@@ -34,7 +34,7 @@ from stickslip.scenes.islands.row_kinds import (
     turn_row,
 )
 from stickslip.scenes.layout import ROWS_PER_JOINT, Joints
-from stickslip.scenes.rotation import rotate
+from stickslip.scenes.rotation import rotate, x_axis, y_axis, z_axis
 
 
 @kernel
@@ -50,19 +50,19 @@ def shift_errors(joints: Joints, j: int, planar: bool, A: np.ndarray, B: np.ndar
     if kind == TRANSLATIONAL:
         return 0
     if kind == PLANAR:
-        out[0] = along(A, B, rotate(A, 0.0, 0.0, 1.0))
+        out[0] = along(A, B, z_axis(A))
         return 1
     if not slides(kind):
         out[0], out[1], out[2] = B[0] - A[0], B[1] - A[1], B[2] - A[2]
         return 2 if planar else 3
-    out[0] = along(A, B, rotate(A, 1.0, 0.0, 0.0))
+    out[0] = along(A, B, x_axis(A))
     if planar:
         return 1
-    out[1] = along(A, B, rotate(A, 0.0, 1.0, 0.0))
+    out[1] = along(A, B, y_axis(A))
     if kind != SCREW:
         return 2
     turn = turn_about(A, B, joints.link.turns[j])
-    out[2] = along(A, B, rotate(A, 0.0, 0.0, 1.0)) - joints.link.law[j, 0] * turn
+    out[2] = along(A, B, z_axis(A)) - joints.link.law[j, 0] * turn
     return 3
 
 
@@ -90,17 +90,17 @@ def joint_errors(joints: Joints, j: int, planar: bool, A: np.ndarray, B: np.ndar
         return 1
     count = shift_errors(joints, j, planar, A, B, out)
     if keeps_axis(kind) and not planar:
-        x, y, z = rotate(A, 0.0, 0.0, 1.0)
-        p, q, r = rotate(B, 0.0, 0.0, 1.0)
+        x, y, z = z_axis(A)
+        p, q, r = z_axis(B)
         x, y, z = y * r - z * q, z * p - x * r, x * q - y * p  # z_A x z_B = the turn of B across the axis
-        a, b, c = rotate(A, 1.0, 0.0, 0.0)
+        a, b, c = x_axis(A)
         out[count] = a * x + b * y + c * z
-        a, b, c = rotate(A, 0.0, 1.0, 0.0)
+        a, b, c = y_axis(A)
         out[count + 1] = a * x + b * y + c * z
         count += 2
     if kind == UNIVERSAL:
-        x, y, z = rotate(A, 0.0, 0.0, 1.0)
-        p, q, r = rotate(B, 1.0, 0.0, 0.0)
+        x, y, z = z_axis(A)
+        p, q, r = x_axis(B)
         out[count] = -(x * p + y * q + z * r)
         count += 1
     if keeps_turn(kind):
@@ -144,7 +144,7 @@ def shift_rows(joints: Joints, j: int, planar: bool, A: np.ndarray, arm_a: np.nd
     if kind == TRANSLATIONAL:
         return 0
     if kind == PLANAR:
-        x, y, z = rotate(A, 0.0, 0.0, 1.0)
+        x, y, z = z_axis(A)
         point_row(joints, s, x, y, z, arm_a, arm_b)
         return 1
     if not slides(kind):
@@ -153,15 +153,15 @@ def shift_rows(joints: Joints, j: int, planar: bool, A: np.ndarray, arm_a: np.nd
         if not planar:
             point_row(joints, s + 2, 0.0, 0.0, 1.0, arm_a, arm_b)
         return 2 if planar else 3
-    x, y, z = rotate(A, 1.0, 0.0, 0.0)
+    x, y, z = x_axis(A)
     point_row(joints, s, x, y, z, arm_a, arm_b)
     if planar:
         return 1
-    x, y, z = rotate(A, 0.0, 1.0, 0.0)
+    x, y, z = y_axis(A)
     point_row(joints, s + 1, x, y, z, arm_a, arm_b)
     if kind != SCREW:
         return 2
-    x, y, z = rotate(A, 0.0, 0.0, 1.0)
+    x, y, z = z_axis(A)
     point_row(joints, s + 2, x, y, z, arm_a, arm_b)
     add_turns(joints, s + 2, (x, y, z), -joints.link.law[j, 0], -joints.link.law[j, 0])
     return 3
@@ -183,14 +183,14 @@ def equality_rows(
         return 1
     count = shift_rows(joints, j, planar, A, arm_a, arm_b)
     if keeps_axis(kind) and not planar:
-        x, y, z = rotate(A, 1.0, 0.0, 0.0)
+        x, y, z = x_axis(A)
         turn_row(joints, s + count, x, y, z)
-        x, y, z = rotate(A, 0.0, 1.0, 0.0)
+        x, y, z = y_axis(A)
         turn_row(joints, s + count + 1, x, y, z)
         count += 2
     if kind == UNIVERSAL:
-        x, y, z = rotate(A, 0.0, 0.0, 1.0)
-        p, q, r = rotate(B, 1.0, 0.0, 0.0)
+        x, y, z = z_axis(A)
+        p, q, r = x_axis(B)
         x, y, z = y * r - z * q, z * p - x * r, x * q - y * p
         size = math.sqrt(x * x + y * y + z * z)
         if size > 0.0:

@@ -67,7 +67,7 @@ from stickslip.scenes.islands.row_kinds import (
     turn_row,
 )
 from stickslip.scenes.layout import ROWS_PER_JOINT, Bodies, Joints
-from stickslip.scenes.rotation import advance, compose, rotate, times
+from stickslip.scenes.rotation import advance, compose, rotate, times, z_axis
 
 LIMIT, MOTOR, FRICTION, PASSIVE = 6, 7, 8, 9
 CLOSED = 1e-12  # of a coordinate [rad or m], and of 1: a joint that is nearer to its limit is at it
@@ -121,7 +121,7 @@ def apply_pull(pull: np.ndarray, bodies: Bodies, velocities: np.ndarray, a: int,
 def joint_coordinate(joints: Joints, j: int, A: np.ndarray, B: np.ndarray) -> float:
     """Angle [rad] of a revolute joint or a screw, counted over turns, or travel [m] of a prismatic one."""
     if joints.link.kind[j] == PRISMATIC:
-        x, y, z = rotate(A, 0.0, 0.0, 1.0)
+        x, y, z = z_axis(A)
         joints.link.turns[j] = x * (B[0] - A[0]) + y * (B[1] - A[1]) + z * (B[2] - A[2])
         return joints.link.turns[j]
     joints.link.turns[j] = turn_about(A, B, joints.link.turns[j])

@@ -53,7 +53,7 @@ from stickslip.scenes.layout import (
     Materials,
     Options,
 )
-from stickslip.scenes.rotation import rotate, times
+from stickslip.scenes.rotation import times, x_axis
 
 # Of the slop: points of a loaded pair that stand above others of it come down so far below slop.  A step leaves 1e-13 m
 # of what it asks for.  If points came down to slop, up to which gaps count as closed, this would tell whether they are
@@ -89,7 +89,7 @@ def stretched(pose: np.ndarray, mu_1: float, aspect: float, frame: np.ndarray) -
     r = (r_N, S r'), S = diag(mu_1, mu_2) / mu, mu = sqrt(mu_1 mu_2), which is returned: with rows S t the law of
     maximum dissipation for the ellipse is Coulomb's law for r' ([S00] (2.17)-(2.19)).
     """
-    x, y, z = rotate(pose, 1.0, 0.0, 0.0)
+    x, y, z = x_axis(pose)
     n0, n1, n2 = frame[0], frame[1], frame[2]
     along = x * n0 + y * n1 + z * n2
     x, y, z = x - along * n0, y - along * n1, z - along * n2

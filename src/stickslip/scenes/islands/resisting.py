@@ -50,11 +50,12 @@ from stickslip.scenes.islands.trees import CLOSINGS, ask_again, comes_apart
 from stickslip.scenes.layout import ROWS_PER_JOINT, Bodies, Options
 from stickslip.scenes.parts import Island
 
-ROUNDS = 12  # times that q is taken anew, beside those that joints ask for
-SWEEPS = 4000  # between two of them, divided by the contacts
-MEMORY = 6  # sweeps that the acceleration looks back on
+ROUNDS = 12  # times that q is taken anew, each time that joints are linearised
+FALLS = 0.7  # what a round should leave of the residual, at most: two that leave more are the last
+SWEEPS = 20000  # between two of them, divided by the contacts
+MEMORY = 15  # sweeps that the acceleration looks back on
 LEAST = 1e-7  # of the mean mobility of a contact's rows: what is added to its matrix
-IDLE = 100  # sweeps without a change that is half of the least so far: rounding is all that is left
+IDLE = 500  # sweeps without a change that is half of the least so far: rounding is all that is left
 QUIET = 1e-2  # of the tolerance: a change of velocities in a sweep that ends them [of the island's velocities]
 HELD = 1e-8  # of the mobility of free bodies: contacts with less along the normal are held by joints
 
@@ -163,8 +164,8 @@ def write_all(island: Island, dim: int, found: Reduced) -> None:
 
 @kernel(apart=True)
 def hold_joints(island: Island, parts: Parts, vel: np.ndarray) -> None:
-    """Take out of velocities `vel`, those of all impulses, what rows that hold are wrong by; parts keep its impulses."""
-    joints, other = island.joints, np.zeros(vel.shape)
+    """Take out of the velocities of all impulses what rows that hold are wrong by; parts keep the impulses for it."""
+    joints = island.joints
     for p in range(parts.width.shape[0]):
         if parts.begin[p] == parts.begin[p + 1]:
             continue
@@ -274,7 +275,7 @@ def visit_contact(island: Island, m: int, dim: int, found: Reduced, G: np.ndarra
         solve_local(G, q, active.mu[i], roll, dim, new)
     change = 0.0
     for j in range(ROWS):
-        if active.patch[i] == 0.0 and j == 3 or active.rolling[i] == 0.0 and j > 3:
+        if (active.patch[i] == 0.0 and j == 3) or (active.rolling[i] == 0.0 and j > 3):
             new[j] = 0.0
         step = new[j] - found.z[k + j]
         change = max(change, G[j, j] * abs(step))
@@ -301,7 +302,7 @@ def sweep_all(island: Island, dim: int, found: Reduced, enough: float) -> None:
     n, K = island.last - island.first, found.z.shape[0]
     G, q, anderson = np.empty((ROWS, ROWS)), np.empty(ROWS), new_anderson(MEMORY, K)
     best, least, mark, idle = found.z.copy(), np.inf, np.inf, 0
-    for _ in range(max(400, SWEEPS // max(1, n))):
+    for _ in range(max(2000, SWEEPS // max(1, n))):
         for k in range(K):  # anew: rounding adds up
             found.u[k] = found.q[k]
             for i in range(K):
@@ -361,34 +362,40 @@ def reduced_island(island: Island, options: Options, place: np.ndarray) -> tuple
     return found, parts
 
 
+@kernel
+def one_round(island: Island, options: Options, found: Reduced, parts: Parts, scale: float) -> float:
+    """Take q anew from the impulses that an island has, and solve; returns the residual of its laws themselves."""
+    dim = options.dim
+    end_velocities(island, dim)
+    vel = island.bodies.end.copy()
+    read_all(island, dim, found)
+    hold_joints(island, parts, vel)
+    row_impulses(parts, island.joints.row.impulse)
+    take_velocities(island, vel, found)
+    before = found.z.copy()
+    sweep_all(island, dim, found, QUIET * options.tol * scale)
+    write_all(island, dim, found)
+    follow_joints(island, parts, found, before)
+    end_velocities(island, dim)
+    return judge_island(island, dim, options.edges, scale, SHARPER * options.tol)
+
+
 @kernel(apart=True)
-def solve_resisting_joined(island: Island, options: Options, residual: float, place: np.ndarray) -> float:
+def solve_resisting_joined(island: Island, options: Options, place: np.ndarray) -> float:
     """Solve an island with joints whose contacts resist rolling or spinning; returns its residual."""
-    dim, joints = options.dim, island.joints
     found, parts = reduced_island(island, options, place)
-    scale = island_scale(island, GRAINS)
-    closings, best = 0, np.inf
-    for _ in range(ROUNDS + CLOSINGS):
-        end_velocities(island, dim)
-        vel = island.bodies.end.copy()
-        read_all(island, dim, found)
-        hold_joints(island, parts, vel)
-        row_impulses(parts, joints.row.impulse)
-        take_velocities(island, vel, found)
-        before = found.z.copy()
-        sweep_all(island, dim, found, QUIET * options.tol * scale)
-        write_all(island, dim, found)
-        follow_joints(island, parts, found, before)
-        end_velocities(island, dim)
-        last, residual = residual, judge_island(island, dim, options.edges, scale, SHARPER * options.tol)
-        if residual <= SHARPER * options.tol or (residual <= options.tol and residual > 0.5 * best):
-            if closings == CLOSINGS or not comes_apart(island, dim == 2, options.dt):
+    scale, planar, residual = island_scale(island, GRAINS), options.dim == 2, np.inf
+    for closing in range(1 + CLOSINGS):
+        least, idle = np.inf, 0
+        for _ in range(ROUNDS):
+            residual = one_round(island, options, found, parts, scale)
+            idle = idle + 1 if residual > FALLS * least else 0
+            least = min(least, residual)
+            if residual <= SHARPER * options.tol or idle > 1:
                 break
-            ask_again(island, dim == 2, options.dt)
-            closings, best = closings + 1, np.inf
-        elif residual > 0.9 * best and residual > 0.9 * last:
+        if not residual <= options.tol or closing == CLOSINGS or not comes_apart(island, planar, options.dt):
             break
-        best = min(best, residual)
+        ask_again(island, planar, options.dt)
     return residual
 
 

@@ -27,7 +27,7 @@ import numpy as np
 from stickslip.jit import kernel
 from stickslip.scenes.collision.smooth import curvature
 from stickslip.scenes.layout import CAPSULE, HULL, PLANE, POLYGON, SMOOTH, Active, Bodies, Contacts, Geoms, Options
-from stickslip.scenes.rotation import determinant, invert, rotate, rotate_back, times
+from stickslip.scenes.rotation import determinant, invert, rotate_back, times, z_axis
 
 TURNING = 1e-9  # rad in a step: less does not change the slip within it
 SERIES = 0.05  # rad in a step, up to which sin and cos lose digits, and a series to x^6 does not
@@ -281,7 +281,7 @@ def spins_past(
     gap, w = contacts.gap[c], bodies.free[contacts.b[c]]
     if geoms.kind[contacts.pair[c, 1]] != SMOOTH or gap <= options.slop:
         return False
-    x, y, z = rotate(geoms.world[contacts.pair[c, 1]], 0.0, 0.0, 1.0)
+    x, y, z = z_axis(geoms.world[contacts.pair[c, 1]])
     spin = w[3] * x + w[4] * y + w[5] * z
     x, y, z = cross(spin * x, spin * y, spin * z, q[0], q[1], q[2])
     down = f[0] * x + f[1] * y + f[2] * z

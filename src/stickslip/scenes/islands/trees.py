@@ -72,7 +72,7 @@ from stickslip.scenes.islands.row_kinds import (
 )
 from stickslip.scenes.layout import ROWS_PER_JOINT, Active, Bodies, Joints, Options
 from stickslip.scenes.parts import Island
-from stickslip.scenes.rotation import compose, rotate
+from stickslip.scenes.rotation import compose, x_axis, y_axis, z_axis
 
 REFINEMENTS = 4  # passes along the tree that take out rounding, at most
 # Rows of joints that are wrong by less than this part of the tolerance, relative to the velocities, need no pass:
@@ -212,21 +212,21 @@ def shift_columns(S: np.ndarray, k: int, planar: bool) -> int:
 def columns_in_space(joints: Joints, j: int, A: np.ndarray, B: np.ndarray, p: np.ndarray, S: np.ndarray) -> int:
     """`joint_columns` of joints that turn and shift in ways of their own."""
     kind, lead = joints.link.kind[j], joints.link.law[j, 0]
-    x, y, z = rotate(A, 0.0, 0.0, 1.0)
+    x, y, z = z_axis(A)
     turn_column(S, 0, p, x, y, z)
     if kind == SCREW:
         S[0], S[1], S[2] = S[0] + lead * x, S[1] + lead * y, S[2] + lead * z
         return 1
     if kind == UNIVERSAL:
-        x, y, z = rotate(B, 1.0, 0.0, 0.0)
+        x, y, z = x_axis(B)
         turn_column(S, 1, p, x, y, z)
         return 2
     if kind == CYLINDRICAL:
         shift_column(S, 1, x, y, z)
         return 2
-    x, y, z = rotate(A, 1.0, 0.0, 0.0)
+    x, y, z = x_axis(A)
     shift_column(S, 1, x, y, z)
-    x, y, z = rotate(A, 0.0, 1.0, 0.0)
+    x, y, z = y_axis(A)
     shift_column(S, 2, x, y, z)
     return 3
 
@@ -244,7 +244,7 @@ def joint_columns(
     if kind == UNIVERSAL or kind == CYLINDRICAL or kind == SCREW or kind == PLANAR:
         return columns_in_space(joints, j, A, B, p, S)
     if kind == PRISMATIC or (kind == REVOLUTE and not planar):
-        x, y, z = rotate(A, 0.0, 0.0, 1.0)
+        x, y, z = z_axis(A)
         if kind == PRISMATIC:
             shift_column(S, 0, x, y, z)
         else:
@@ -707,9 +707,7 @@ def joint_room(pool: Pool, m: int) -> Any:
 
 
 @kernel(apart=True)
-def solve_joined(
-    island: Island, options: Options, place: np.ndarray, quick: bool, tried: bool
-) -> tuple[float, int]:  # fmt: skip
+def solve_joined(island: Island, options: Options, place: np.ndarray, quick: bool, tried: bool) -> tuple[float, int]:
     """Solve an island with joints; returns its residual and the stage of `tree_ladder` that ended it.
 
     place (bodies,): room.  quick: by Newton from the last impulses alone.  tried: Newton has failed on it already.
@@ -759,18 +757,16 @@ def solve_joined(
     rounding = grain / speed if speed > 0.0 else 0.0
     for again in range(1 + CLOSINGS):
         error, more = solve_tree_laws(
-            problem, plan, masses, motion, room, options.tol, limit, noise, rounding, slid, dim, quick,
-            tried and again == 0,
+            problem, plan, masses, motion, room, options.tol, limit, noise, rounding, slid, dim, quick, tried
         )
-        stage = max(stage, more)
+        stage, tried = max(stage, more), False
         write_back(island, problem, motion, links, plan, room, chosen, kept, dim)
         worst, scale = residual, limit if again == 0 else island_scale(island, GRAINS)
         residual = end_of_joined(island, problem, links, masses, room, options, exact * speed, scale)
         # Redundant joints that agree, linearised about other velocities than those of the end, contradict one another.
         differ = not residual <= options.tol
-        if differ and (k == 0 or not residual < (DIFFER if again == 0 else FALLS * worst)):
-            break
-        if quick and not error <= options.tol * limit:  # it is Newton that has failed
+        failed = quick and not error <= options.tol * limit  # Newton, whatever the joints
+        if failed or (differ and (k == 0 or not residual < (DIFFER if again == 0 else FALLS * worst))):
             break
         if again == CLOSINGS or not (differ or comes_apart(island, planar, options.dt)):
             break
