@@ -53,6 +53,7 @@ from stickslip.scenes.islands.rolling import LOOK, any_resists, enough, most_swe
 from stickslip.scenes.islands.row_kinds import ARMATURE, SPRING
 from stickslip.scenes.islands.taut import stiffen, taut_work
 from stickslip.scenes.islands.trees import solve_joined, will_come_apart
+from stickslip.scenes.kept_spin import angular_momenta, keep_angular_momenta
 from stickslip.scenes.layout import ROWS_PER_JOINT, Active, Bodies, Contacts, Options
 from stickslip.scenes.notes import energies, note_contacts, record, rotor_energy
 from stickslip.scenes.parts import (
@@ -348,11 +349,13 @@ def part_bodies(
 ) -> None:
     """Push bodies apart that have sunk into one another; `hasty`: what `any_fast` says."""
     bodies, springs, options, solids = world.bodies, world.springs, world.options, solids_of(world)
-    shift = np.zeros((bodies.kind.shape[0], 6))
+    shift, group = np.zeros((bodies.kind.shape[0], 6)), np.empty(bodies.kind.shape[0], np.int64)
     counted = Counted(problems.active, problems.counts)
-    if parting_shifts(solids, search, touching, counted, world.joints, options, hasty, shift):
+    if parting_shifts(solids, search, touching, counted, world.joints, options, hasty, shift, group):
         kinetic, potential = energies(bodies, springs, options.gravity)
+        momenta = angular_momenta(bodies, group)
         take_shifts(bodies, shift, options.dim)
+        keep_angular_momenta(bodies, group, momenta, options.dim)
         kinetic_now, potential_now = energies(bodies, springs, options.gravity)
         numbers[PROJECTION_ENERGY] += kinetic_now + potential_now - kinetic - potential
         numbers[PROJECTIONS] += 1
