@@ -57,6 +57,13 @@ class Points(NamedTuple):
     wanted: np.ndarray  # (m,)
 
 
+class Parting(NamedTuple):
+    """What parts bodies: their shifts and small turns, and for each the body of its group in flight (`kept_spin`)."""
+
+    shift: np.ndarray  # (bodies, 6)
+    group: np.ndarray  # (bodies,)
+
+
 @kernel
 def allowed_depth(bodies: Bodies, a: int, b: int, share: float) -> float:
     """How deep two bodies may lie in one another [m]: a share of the radius of the smaller one that can move."""
@@ -305,7 +312,7 @@ def ask_all(
 @kernel(apart=True)
 def parting_shifts(
     solids: Solids, search: Search, touching: Touching, counted: Counted, joints: Any, options: Options, hasty: bool,
-    shift: np.ndarray, group: np.ndarray,
+    parting: Parting,
 ) -> bool:  # fmt: skip
     """Write the shifts that part the points which are too deep, and groups in flight; False where there are none.
 
@@ -350,8 +357,8 @@ def parting_shifts(
     points = Points(np.empty((most, 2), np.int64), np.empty((most, 3)), np.empty((most, 2, 3)), np.empty(most))
     count, _ = ask_all(solids, search, chosen, touching, counted, options, farthest, points)
     free = movable(bodies, joints)
-    shift[:] = sweep_apart(bodies, free, points, count)
-    group[:] = groups_in_flight(free, points.ends, count)
+    parting.shift[:] = sweep_apart(bodies, free, points, count)
+    parting.group[:] = groups_in_flight(free, points.ends, count)
     return True
 
 

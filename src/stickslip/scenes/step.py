@@ -86,7 +86,7 @@ from stickslip.scenes.parts import (
     Touching,
     World,
 )
-from stickslip.scenes.push_apart import any_fast, any_sunk, deepest_at_end, parting_shifts, take_shifts
+from stickslip.scenes.push_apart import Parting, any_fast, any_sunk, deepest_at_end, parting_shifts, take_shifts
 from stickslip.scenes.rotation import advance
 from stickslip.scenes.struck import any_struck, at_midpoint, strike, to_end
 from stickslip.scenes.struck_joints import mark_parts
@@ -349,13 +349,13 @@ def part_bodies(
 ) -> None:
     """Push bodies apart that have sunk into one another; `hasty`: what `any_fast` says."""
     bodies, springs, options, solids = world.bodies, world.springs, world.options, solids_of(world)
-    shift, group = np.zeros((bodies.kind.shape[0], 6)), np.empty(bodies.kind.shape[0], np.int64)
+    parting = Parting(np.zeros((bodies.kind.shape[0], 6)), np.empty(bodies.kind.shape[0], np.int64))
     counted = Counted(problems.active, problems.counts)
-    if parting_shifts(solids, search, touching, counted, world.joints, options, hasty, shift, group):
+    if parting_shifts(solids, search, touching, counted, world.joints, options, hasty, parting):
         kinetic, potential = energies(bodies, springs, options.gravity)
-        momenta = angular_momenta(bodies, group)
-        take_shifts(bodies, shift, options.dim)
-        keep_angular_momenta(bodies, group, momenta, options.dim)
+        momenta = angular_momenta(bodies, parting.group)
+        take_shifts(bodies, parting.shift, options.dim)
+        keep_angular_momenta(bodies, parting.group, momenta, options.dim)
         kinetic_now, potential_now = energies(bodies, springs, options.gravity)
         numbers[PROJECTION_ENERGY] += kinetic_now + potential_now - kinetic - potential
         numbers[PROJECTIONS] += 1
