@@ -1,4 +1,4 @@
-"""Positions of bodies that have sunk into one another: shifts that touch no velocity at a contact.
+"""Positions of bodies that have sunk into one another: shifts that touch no velocity.
 
 A step moves bodies along the tangents of their motion, so that what turns or slides fast sinks in by second-order
 terms, step after step; and what is struck goes where nobody looked for contacts.  At the end of a step such pairs are
@@ -8,8 +8,7 @@ of the smaller body are parted:
     delta = M^-1 W lambda,   lambda >= 0,   W^T delta >= what is missing, or minus the room that other points have,
 
 by sweeps over the points of the bodies that are shifted (projected Gauss-Seidel, normals alone).  The energy of the
-shift is booked.  Groups in flight keep their angular momentum (`kept_spin`).  Bodies with joints stay where they are:
-joints have a rule of their own for positions.
+shift is booked.  Bodies with joints stay where they are: joints have a rule of their own for positions.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ from stickslip.jit import kernel
 from stickslip.scenes.collision.broad_phase import candidate_pairs
 from stickslip.scenes.collision.narrow_phase import find_pair, points_of_pair
 from stickslip.scenes.islands.problem import contact_velocity
-from stickslip.scenes.kept_spin import groups_in_flight
 from stickslip.scenes.layout import (
     MOVING,
     ROWS_PER_JOINT,
@@ -55,13 +53,6 @@ class Points(NamedTuple):
     normal: np.ndarray  # (m, 3)
     arms: np.ndarray  # (m, 2, 3)
     wanted: np.ndarray  # (m,)
-
-
-class Parting(NamedTuple):
-    """What parts bodies: their shifts and small turns, and for each the body of its group in flight (`kept_spin`)."""
-
-    shift: np.ndarray  # (bodies, 6)
-    group: np.ndarray  # (bodies,)
 
 
 @kernel
@@ -312,9 +303,9 @@ def ask_all(
 @kernel(apart=True)
 def parting_shifts(
     solids: Solids, search: Search, touching: Touching, counted: Counted, joints: Any, options: Options, hasty: bool,
-    parting: Parting,
+    shift: np.ndarray,
 ) -> bool:  # fmt: skip
-    """Write the shifts that part the points which are too deep, and groups in flight; False where there are none.
+    """Write the shifts that part the points which are too deep; False where there are none.
 
     Velocities and poses are those of the end of the step; `hasty`: what `any_fast` says.
     """
@@ -356,9 +347,7 @@ def parting_shifts(
     most = n + POINTS_EACH * some
     points = Points(np.empty((most, 2), np.int64), np.empty((most, 3)), np.empty((most, 2, 3)), np.empty(most))
     count, _ = ask_all(solids, search, chosen, touching, counted, options, farthest, points)
-    free = movable(bodies, joints)
-    parting.shift[:] = sweep_apart(bodies, free, points, count)
-    parting.group[:] = groups_in_flight(free, points.ends, count)
+    shift[:] = sweep_apart(bodies, movable(bodies, joints), points, count)
     return True
 
 

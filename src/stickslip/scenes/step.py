@@ -53,7 +53,6 @@ from stickslip.scenes.islands.rolling import LOOK, any_resists, enough, most_swe
 from stickslip.scenes.islands.row_kinds import ARMATURE, SPRING
 from stickslip.scenes.islands.taut import stiffen, taut_work
 from stickslip.scenes.islands.trees import solve_joined, will_come_apart
-from stickslip.scenes.kept_spin import angular_momenta, keep_angular_momenta
 from stickslip.scenes.layout import ROWS_PER_JOINT, Active, Bodies, Contacts, Options
 from stickslip.scenes.notes import energies, note_contacts, record, rotor_energy
 from stickslip.scenes.parts import (
@@ -86,7 +85,7 @@ from stickslip.scenes.parts import (
     Touching,
     World,
 )
-from stickslip.scenes.push_apart import Parting, any_fast, any_sunk, deepest_at_end, parting_shifts, take_shifts
+from stickslip.scenes.push_apart import any_fast, any_sunk, deepest_at_end, parting_shifts, take_shifts
 from stickslip.scenes.rotation import advance
 from stickslip.scenes.struck import any_struck, at_midpoint, strike, to_end
 from stickslip.scenes.struck_joints import mark_parts
@@ -349,13 +348,11 @@ def part_bodies(
 ) -> None:
     """Push bodies apart that have sunk into one another; `hasty`: what `any_fast` says."""
     bodies, springs, options, solids = world.bodies, world.springs, world.options, solids_of(world)
-    parting = Parting(np.zeros((bodies.kind.shape[0], 6)), np.empty(bodies.kind.shape[0], np.int64))
+    shift = np.zeros((bodies.kind.shape[0], 6))
     counted = Counted(problems.active, problems.counts)
-    if parting_shifts(solids, search, touching, counted, world.joints, options, hasty, parting):
+    if parting_shifts(solids, search, touching, counted, world.joints, options, hasty, shift):
         kinetic, potential = energies(bodies, springs, options.gravity)
-        momenta = angular_momenta(bodies, parting.group)
-        take_shifts(bodies, parting.shift, options.dim)
-        keep_angular_momenta(bodies, parting.group, momenta, options.dim)
+        take_shifts(bodies, shift, options.dim)
         kinetic_now, potential_now = energies(bodies, springs, options.gravity)
         numbers[PROJECTION_ENERGY] += kinetic_now + potential_now - kinetic - potential
         numbers[PROJECTIONS] += 1
