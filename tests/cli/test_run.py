@@ -91,6 +91,8 @@ def test_json_is_one_object_with_the_promised_keys(run):
         assert key in report
     assert set(report["final"]) == {"t", "q", "u"}
     assert set(report["certificate"]) >= {"failed_steps", "max_residual", "max_penetration", "max_energy_gain"}
+    assert report["certificate_words"].startswith("0 failed steps, worst residual ")
+    assert "(tolerance 1e-10)" in report["certificate_words"]
     assert (report["system"], report["steps"], report["dt"], report["t_end"]) == ("bouncing_ball", 60, 0.01, 0.6)
     assert (report["engine"], report["complete"], report["status"]) == ("reference", True, "finished")
     assert report["impacts"] == {"total": 1, "by_contact": {"table": 1}}

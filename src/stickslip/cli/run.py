@@ -322,6 +322,7 @@ def report(
         "energy": {"first": plain(total[0]), "last": plain(total[-1])},
         "energy_book": {key: plain(value) for key, value in trajectory.energy_book().to_dict().items()},
         "certificate": {key: plain(value) for key, value in trajectory.certificate.to_dict().items()},
+        "certificate_words": certificate_words(trajectory),
         "files": {key: str(path) for key, path in (files or {}).items()},
         "version": trajectory.version,
     }
@@ -387,11 +388,15 @@ def _show(trajectory: "Trajectory", scenario: "Scenario", files: dict[str, Path]
         row("energy", f"{book.start:.6g} -> {book.end:.6g} J: {shown} J")
     good = trajectory.complete and certificate.failed_steps == 0
     doubts = _doubts(trajectory)
-    words = "; warning: ".join([str(certificate), *doubts])
-    row("certificate", words, "red" if not good else "yellow" if doubts else "green")
+    row("certificate", certificate_words(trajectory), "red" if not good else "yellow" if doubts else "green")
     for path in files.values():
         size = path.stat().st_size / 1e6
         row("written", f"{path} ({size:,.0f} MB)" if size > 99.5 else f"{path} ({size:.2g} MB)")
+
+
+def certificate_words(trajectory: "Trajectory") -> str:
+    """The line of the certificate, with its warnings: in the table of a run and in `--json`."""
+    return "; warning: ".join([str(trajectory.certificate), *_doubts(trajectory)])
 
 
 def _doubts(trajectory: "Trajectory") -> list[str]:
