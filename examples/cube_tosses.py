@@ -308,9 +308,9 @@ def judge(
 ) -> dict[str, Judged]:
     """Every model on every half of every split; path : of notes.
 
-    A fit begins where the fit of the model before to this half has ended.  Those with the centre of mass begin anew:
-    without it, too round corners and too small an inertia stand in for it.  No fit sees anything of the half on which
-    it is judged, its first values included.
+    A fit begins where the fit of the model before to this half has ended.  Those with the centre of mass begin anew,
+    with the centre where the flights of this half put it.  No fit sees anything of the half on which it is
+    judged, but for `FIRST`, one set of numbers near what earlier fits of tosses had found.
     """
     notes = Notes(path, tosses, budget)
     n = len(tosses)
