@@ -1,4 +1,4 @@
-"""Draw pictures of the documentation: figures of each paper, laws of the elements, the tutorial, README's film and page.
+"""Draw pictures of the documentation: figures of each paper, laws of the elements, tutorial, README's film and page.
 
     python tools/docs_images.py            all of them, into docs/images
     python tools/docs_images.py gs05 elements

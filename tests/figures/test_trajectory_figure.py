@@ -132,7 +132,7 @@ def test_one_portrait_without_a_picture_takes_the_whole_width(ball):
     _, trajectory = ball
     figure = plot(trajectory)
     figure.draw_without_rendering()
-    (portrait,) = (ax for ax in figure.axes if ax.get_title() == "phase portrait")
+    (portrait,) = (ax for ax in figure.axes if ax.get_title(loc="left") == "phase portrait")
     energies = figure.axes[-1]
     assert portrait.get_position().width == pytest.approx(energies.get_position().width, rel=0.02)
 

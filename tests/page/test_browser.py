@@ -804,8 +804,8 @@ def test_balls_that_roll_are_called_so_and_are_seen_from_near_by(tab, tmp_path):
     begin, end = tab.page.evaluate(radius.format("0")), tab.page.evaluate(radius.format("stickslip.run.t1"))
     assert 0.1 < begin < 0.3 and end > 1.5 * begin  # four balls of 6 cm, one of them on its way; then far apart
     tab.page.keyboard.press(" ")
-    for time, word in ((0.0, "stick"), (0.6, "roll")):
-        frames = tab.page.evaluate(f"stickslip.t = {time}; stickslip.dirty = true; stickslip.frames")
+    for instant, word in ((0.0, "stick"), (0.6, "roll")):
+        frames = tab.page.evaluate(f"stickslip.t = {instant}; stickslip.dirty = true; stickslip.frames")
         tab.until(f"stickslip.frames > {frames + 1} || !stickslip.dirty")
         assert tab.page.inner_text("#contacts li:nth-child(4) .state") == word
     assert "stick, roll" in tab.text("#legend")

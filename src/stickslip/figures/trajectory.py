@@ -32,9 +32,9 @@ def plot(trajectory: Trajectory, scenario: Scenario | Scene | None = None) -> Fi
     """Return the figure of a run.
 
     On top stands the mechanism in its first state beside the phase portrait that tells most; a system without a drawing
-    has two portraits, or a wide one.  Below them coordinates stand left and their velocities right, quantities of equal unit together.
-    Then come the states of the contacts (at most the twenty with the largest impulses) and the energies.  Coordinates
-    that do not change are left out where others do.
+    has two portraits, or a wide one.  Below them coordinates stand left and their velocities right, quantities of equal
+    unit together.  Then come the states of the contacts (at most the twenty with the largest impulses) and the
+    energies.  Coordinates that do not change are left out where others do.
     """
     shown: Scenario | None = as_shown(scenario, trajectory)
     groups = _rows(trajectory)
