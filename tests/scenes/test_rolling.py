@@ -190,7 +190,6 @@ def test_what_resistance_cannot_do_is_refused():
             scene.add_body(ss.Sphere(1), mass=1, **wrong)
     with pytest.raises(ValueError, match="plane"):
         ss.Scene(dim=2).add_body(ss.Circle(1), mass=1, patch=0.1)
-    ball = scene.add_body(ss.Sphere(1), mass=1, rolling=0.1)
-    scene.add_spherical(None, ball, at=(0, 0, 1))
-    with pytest.raises(ValueError, match="joints"):
-        scene.simulate(dt=1e-3, t_end=1e-2)
+    scene.add_body(ss.Sphere(1), mass=1, rolling=0.1)
+    with pytest.raises(ValueError, match="rolling and patch of a body need rule='predictive'"):
+        scene.simulate(dt=1e-3, t_end=1e-2, rule="gs05")
