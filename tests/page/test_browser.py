@@ -355,6 +355,9 @@ def test_a_saved_run_opens(tab, server):
     assert tab.page.evaluate("stickslip.run.parameters.restitution") == pytest.approx(0.7)
     assert tab.page.evaluate("stickslip.stageKind") == "plane"
     assert tab.page.locator("#controls input").count() == 0
+    with tab.page.expect_download() as given:
+        tab.page.click("#curves")
+    assert given.value.suggested_filename == "saved.csv"
 
 
 def test_a_link_brings_the_parameters(tab, server):

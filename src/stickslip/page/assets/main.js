@@ -388,7 +388,7 @@ async function share() {
 async function exportPage() {
   try {
     const blob = await (await ask("api/export", request())).blob();
-    download(blob, "text/html", `${settings.system.replace(/\.nc$/, "")}.html`);
+    download(blob, "text/html", `${fileName()}.html`);
     say(`A page of ${Math.round(blob.size / 1000)} kB that needs no server was written.`);
   } catch (error) { complain(error.message); }
 }
@@ -487,7 +487,7 @@ function bind() {
   byId("system").addEventListener("change", (event) => goTo(event.target.value));
   window.addEventListener("hashchange", () => live() && app.first && chooseAddress());
   byId("compare").addEventListener("change", (event) => compare(event.target.checked));
-  byId("curves").addEventListener("click", () => app.run && download(csv(app.run), "text/csv", `${settings.system}.csv`));
+  byId("curves").addEventListener("click", () => app.run && download(csv(app.run), "text/csv", `${fileName()}.csv`));
   byId("film").addEventListener("click", film);
   byId("theme").addEventListener("click", () => dress(!dark()));
   bindStage();
