@@ -156,3 +156,26 @@ def test_sticking_contacts_that_creep_are_told():
     assert f"creep of sticking contacts at most {rough.max_creep:.1e} m" in str(rough)
     assert any(entry.name == "creep of sticking contacts" for entry in rough.entries())
     assert rough.to_dict()["max_creep"] == rough.max_creep
+
+
+def test_shares_of_load_that_no_law_gives_are_told():
+    """A box that slides and turns on four corners is told; one that slides straight, or on three feet, is not."""
+
+    def told(spin, feet=4):
+        scene = ss.Scene()
+        scene.add_static(ss.HalfSpace((0, 0, 1)), friction=0.3)
+        shape = ss.Box((0.3, 0.2, 0.1)) if feet == 4 else TRIPOD
+        body = scene.add_body(
+            shape, mass=1.0, position=(0, 0, 0.05), velocity=(2, 0.3, 0), angular_velocity=(0, 0, spin)
+        )
+        if feet == 3:
+            body.position[2] = 0.025  # its centre of mass is a quarter of its height above the base
+        return scene.simulate(dt=1e-3, t_end=0.02).certificate
+
+    assert "shares of load open in 20 steps" in str(told(3.0))
+    assert told(3.0).to_dict()["open_loads"] == 20
+    assert told(0.0).open_loads == 0 and "shares" not in str(told(0.0))
+    assert told(3.0, feet=3).open_loads == 0
+
+
+TRIPOD = ss.ConvexHull([(0.1, 0.0, -0.025), (-0.05, 0.08, -0.025), (-0.05, -0.08, -0.025), (0.0, 0.0, 0.075)])

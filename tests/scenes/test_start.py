@@ -145,3 +145,29 @@ def test_bodies_on_a_moving_driven_one_start_with_it():
     assert (
         load.path(run)[-1] == pytest.approx([math.cos(0.2), math.sin(0.2), 0.1], abs=1e-5) and len(run.impacts()) == 1
     )
+
+
+def test_ropes_that_are_taut_at_the_start_stop_what_tears_at_them():
+    """Without a rebound: a bob flew back at half of its speed, and a pulley let both of its loads rise."""
+    thrown = ss.Scene(dim=2, gravity=0.0)
+    bob = thrown.add_body(ss.Circle(0.1), mass=2.0, position=(1, 0), velocity=(1, 2))
+    thrown.add_rope(None, bob, (0, 0), (1, 0), length=1.0)
+    run = thrown.simulate(dt=1e-3, t_end=0.1)
+    assert run.u[0, :2].tolist() == [0.0, 2.0] and np.abs(np.linalg.norm(bob.path(run), axis=1) - 1.0).max() < 1e-6
+    assert run.impacts()["normal_impulse"].tolist() == [2.0]
+    lift = ss.Scene(dim=2)
+    loads = [lift.add_body(ss.Circle(0.2), mass=m, position=(x, -4), velocity=(0, -1)) for m, x in ((3.0, 0), (2.0, 1))]
+    lift.add_pulley(*loads, (0, -4), (1, -4), over_a=(0, 0), over_b=(1, 0))
+    run = lift.simulate(dt=1e-3, t_end=0.1)  # (m_a v - m_b v) / (m_a + m_b), then g (m_a - m_b) / (m_a + m_b)
+    assert loads[0].velocities(run)[[0, -1], 1] == pytest.approx([-0.2, -0.2 - 0.02 * 9.81], abs=1e-9)
+    assert loads[1].velocities(run)[[0, -1], 1] == pytest.approx([0.2, 0.2 + 0.02 * 9.81], abs=1e-9)
+
+
+def test_ropes_that_are_slack_or_come_nearer_do_nothing_at_the_start():
+    for x, v in ((0.999, (1.0, 0.0)), (1.0, (-1.0, 2.0))):
+        scene = ss.Scene(dim=2, gravity=0.0)
+        scene.add_rope(
+            None, scene.add_body(ss.Circle(0.1), mass=2.0, position=(x, 0), velocity=v), (0, 0), (x, 0), length=1.0
+        )
+        run = scene.simulate(dt=1e-4, t_end=1e-4)
+        assert run.u[0, :2].tolist() == list(v) and len(run.impacts()) == 0

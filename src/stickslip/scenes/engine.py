@@ -317,6 +317,8 @@ class SceneEngine(Engine):
             "contacts_left_out": int(self.counts[step.HELD]),
             "max_integration_gain": float(self.book.numbers[step.RULE_GAIN]),
             "max_creep": float(self.book.numbers[step.CREEP]),
+            "open_loads": int(self.book.numbers[step.OPEN_LOADS]),
+            "open_normals": int(self.book.numbers[step.OPEN_NORMALS]),
             "forced": int(self.by_hand[0]),
         }
 

@@ -19,7 +19,7 @@ from stickslip.jit import entry
 from stickslip.scenes import driving, layout, step
 from stickslip.scenes.engine import SceneEngine
 from stickslip.scenes.held_joints import Memory, RowLook, open_limits, remember, rows_looked_at
-from stickslip.scenes.islands.problem import DEEPER, bore, coarse_slop, restitution_of, stays_loaded, stays_open
+from stickslip.scenes.islands.problem import DEEPER, bore, coarse_slop, restitution_of, takes_part
 from stickslip.scenes.islands.slips import gap_beyond, slip_beyond, turn_as_one
 from stickslip.scenes.rotation import rotation_with, rotations_at_midpoint, world_matrix
 
@@ -423,10 +423,9 @@ def held_choices(engine: SceneEngine, points: Any) -> Held:
         blank.hits[i] = materials.mu_impact[p, q] >= 0.0 and blow
         if not options.predictive:
             bounces = bool(materials.eps_N[p, q] > 0.0 or materials.curve[p, q] >= 0)
-            u, v, slop = float(u0[i]), float(v0[i]), coarse_slop(bodies, c.a[i], c.b[i], options.slop)
-            lasts = gap > slop or stays_open(options, gap, u, v, slop, bounces)
+            speeds, slop = (float(u0[i]), float(v0[i])), coarse_slop(bodies, c.a[i], c.b[i], options.slop)
             blank.asks[i] = LAW
-            if lasts and stays_loaded(bodies, points, int(index[i]), u, v, bounces):
+            if takes_part(bodies, points, int(index[i]), options, speeds, slop, bounces)[1]:
                 blank.asks[i], blank.near[i] = (GAP, index[i]) if gap > 0.0 else (ZERO, 0)
             continue
         still = not (bodies.struck[c.a[i]] or bodies.struck[c.b[i]]) and not blow

@@ -122,6 +122,7 @@ CORNER = np.dtype(
         ("points", float, (3,)),  # (R, 3)
         ("normals", float, (3,)),
         ("gaps", float),  # (R,)
+        ("choice", float),  # (R,) 1 where the normal is a choice, see `flat_pairs.halfway`
         ("corners_a", float, (3,)),
         ("corners_b", float, (3,)),
         ("normals_a", float, (3,)),
@@ -157,6 +158,7 @@ CONTACT = np.dtype(
         ("prior", float, (3,)),  # (N, 3) velocity before the first of them, in the frame
         ("after", float, (3,)),  # (N, 3) velocity after the last of them
         ("work", float),  # (N,) their work [J]
+        ("choice", float),  # (N,) 1 where the shapes leave the normal open
     ],
     align=True,
 )

@@ -15,11 +15,26 @@ from stickslip.scenes.islands.rolling import resists, turn_in_world, turn_work
 from stickslip.scenes.islands.row_kinds import ARMATURE, PRISMATIC, SPRING
 from stickslip.scenes.islands.slips import gap_beyond
 from stickslip.scenes.layout import MOVING, Active, Bodies, Book, Contacts, Geoms, Options
-from stickslip.scenes.parts import ACTIVE, CREEP, CREEP_SPEED, LAST_SPEED, POINTS, Diary, Records
+from stickslip.scenes.parts import (
+    ACTIVE,
+    CREEP,
+    CREEP_SPEED,
+    LAST_SPEED,
+    LOADS_NOW,
+    NORMALS_NOW,
+    OPEN_LOADS,
+    OPEN_NORMALS,
+    POINTS,
+    Diary,
+    Records,
+)
 from stickslip.scenes.rotation import compose, times, to_world, world_matrix, z_axis
 
 OPEN, STICK, SLIP, IMPACT, CLOSED = 0, 1, 2, 4, 5  # as in stickslip.trajectory
 INSIDE = 1.0 - 1e-6  # of the bound of friction: less than that sticks
+NEARLY = 1e3  # times the gap that counts as closed: a fourth corner so near carries load, or hovers, by chance
+FANNED = 1e-3  # slips of points that differ in direction by less [rad] brake alike, whichever carries the load
+ONE_WAY = 1.0 - 1e-9  # cosine of the angle between the normals of points of one face
 
 
 @kernel
@@ -109,17 +124,43 @@ def note_blows(contacts: Contacts, geoms: Geoms, points: int, dim: int, diary: D
     return work
 
 
+@kernel(apart=True)
+def shares_openly(bodies: Bodies, contacts: Contacts, points: int, c: int, slop: float, slip: float) -> bool:
+    """Whether the laws leave the motion of two bodies open that slide on one another at point c, with the speed `slip`.
+
+    Four points of one plane or more share a load in more than one way: three balances tell their loads.  If the bodies
+    turn about the normal, too, the slips of the points differ in direction, and friction follows the share.
+    """
+    a, b, n, p = contacts.a[c], contacts.b[c], contacts.normal[c], contacts.point[c]
+    spin = 0.0
+    for k in range(3):
+        spin += n[k] * (bodies.end[b, 3 + k] - bodies.end[a, 3 + k])
+    first, last = c, c + 1
+    while first > 0 and contacts.a[first - 1] == a and contacts.b[first - 1] == b:
+        first -= 1
+    while last < points and contacts.a[last] == a and contacts.b[last] == b:
+        last += 1
+    beside, far = 0, 0.0
+    for k in range(first, last):
+        m, q = contacts.normal[k], contacts.point[k]
+        if contacts.gap[k] <= NEARLY * slop and n[0] * m[0] + n[1] * m[1] + n[2] * m[2] > ONE_WAY:
+            beside += 1
+            far = max(far, (q[0] - p[0]) ** 2 + (q[1] - p[1]) ** 2 + (q[2] - p[2]) ** 2)
+    return beside > 3 and abs(spin) * math.sqrt(far) > FANNED * slip
+
+
 @kernel
 def note_contact(
     bodies: Bodies, geoms: Geoms, contacts: Contacts, active: Active, i: int, options: Options, diary: Diary,
-    moment: tuple[float, float, float],
+    moment: tuple[float, float, float, int],
 ) -> float:  # fmt: skip
     """Write down active contact i, which carries an impulse; returns the work it does.
 
-    moment: what gravity changes in a step, the approach up to which there is no impact [m/s], the step's end [s].
+    moment: what gravity changes in a step, the approach up to which there is no impact [m/s], the step's end [s]; and
+    the number of contact points.
     """
     dim, book, r, c = options.dim, diary.book, active.r[i], active.contact[i]
-    fall, noise, t_end = moment
+    fall, noise, t_end, points = moment
     a, b, before = contacts.a[c], contacts.b[c], active.before[i]
     u0, u1, u2 = approach(active, i, bodies, bodies.end, a, b)
     t2 = r[2] if dim == 3 else 0.0
@@ -138,8 +179,11 @@ def note_contact(
         # points that carry next to nothing lie on the edge of their cone: the velocity tells, not the impulse
         slip = math.sqrt((u1 + active.bias[i, 1]) ** 2 + ((u2 + active.bias[i, 2]) ** 2 if dim == 3 else 0.0))
         state = SLIP if slip > 1e-8 * speed else STICK
+        if state == SLIP and dim == 3 and book.numbers[LOADS_NOW] == 0.0:
+            book.numbers[LOADS_NOW] = 1.0 if shares_openly(bodies, contacts, points, c, options.slop, slip) else 0.0
         if math.sqrt(r[1] * r[1] + t2 * t2) < INSIDE * active.mu[i] * r[0]:  # the law says that it sticks
             book.numbers[CREEP_SPEED] = max(book.numbers[CREEP_SPEED], slip)
+    book.numbers[NORMALS_NOW] = max(book.numbers[NORMALS_NOW], contacts.choice[c])
     first, second = geoms.owner[contacts.pair[c, 0]], geoms.owner[contacts.pair[c, 1]]
     note_bodies(book, diary.channel, first, second, state, (r[0], tangential), t_end)
     more = 0.0
@@ -184,12 +228,16 @@ def note_contacts(
     speed_now = fall + largest_speed(active, counts[ACTIVE])
     noise = options.tol * max(speed_now, numbers[LAST_SPEED])
     numbers[LAST_SPEED], numbers[CREEP_SPEED] = speed_now, 0.0
+    numbers[LOADS_NOW], numbers[NORMALS_NOW] = 0.0, 0.0
     if options.blows is not None:
         work += note_blows(contacts, geoms, counts[POINTS], options.dim, diary, t_end)
     for i in range(counts[ACTIVE]):
         if active.r[i, 0] > 0.0:
-            work += note_contact(bodies, geoms, contacts, active, i, options, diary, (fall, noise, t_end))
+            moment = (fall, noise, t_end, counts[POINTS])
+            work += note_contact(bodies, geoms, contacts, active, i, options, diary, moment)
     numbers[CREEP] += options.dt * numbers[CREEP_SPEED]
+    numbers[OPEN_LOADS] += numbers[LOADS_NOW]
+    numbers[OPEN_NORMALS] += numbers[NORMALS_NOW]
     return work
 
 

@@ -9,9 +9,11 @@ import numpy as np
 from stickslip.codes import BOOK_SIZE
 from stickslip.scenes.layout import Active, Bodies, Book, Contacts, Geoms, Materials, Options, Pairs, Room, Shapes
 
-BOOK_IN_ALL = BOOK_SIZE + 5
-MAX_CONTACTS, LAST_SPEED, RULE_GAIN, CREEP, CREEP_SPEED = range(BOOK_SIZE, BOOK_IN_ALL)
-"""Numbers of the book that a Lagrangian system does not write down."""
+BOOK_IN_ALL = BOOK_SIZE + 9
+MAX_CONTACTS, LAST_SPEED, RULE_GAIN, CREEP, CREEP_SPEED, OPEN_LOADS, LOADS_NOW, OPEN_NORMALS, NORMALS_NOW = range(
+    BOOK_SIZE, BOOK_IN_ALL
+)
+"""Numbers of the book that a Lagrangian system does not write down; those with NOW are 1 or 0 in the present step."""
 PAIRS_OLD, SIDE, POINTS, ACTIVE, ROWS, ISLANDS, AFRESH, CANDIDATES, PLASTIC, HELD, RESTLESS, COUNTS = range(12)
 """Counters that a scene keeps between calls: pairs in memory, which side is new, contact points, ..."""
 

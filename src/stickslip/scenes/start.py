@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stickslip.checks import real_array
+from stickslip.codes import GRAIN
 from stickslip.scenes import layout, step
 from stickslip.scenes.fusing import gather, misplaced
-from stickslip.scenes.rotation import advance
+from stickslip.scenes.islands.gear_rows import gear_error
+from stickslip.scenes.islands.row_kinds import LENGTH, ROPE
+from stickslip.scenes.rotation import advance, compose
 from stickslip.scenes.struck import FIRST
 from stickslip.trajectory import IMPACT_COLUMNS
 
@@ -22,6 +25,7 @@ APART = 0.1  # of the extent of the larger body: a joint with a larger position 
 AGREES = 1e-9  # of the velocities whose difference a joint row is: what rounding and printed digits explain
 OPEN_JOINT = 1e-6  # of the extent of a joint's bodies: a state that is given must not have it further apart
 UNIT = 1e-6  # how far the length of a quaternion that is given may be from 1
+TAUT = 1e-9  # of the length of a rope: slack by less, it is taut at the start
 SAMPLES = 64  # of the way to the first midpoint: the shortest pieces in which bodies are moved there
 
 
@@ -152,32 +156,34 @@ def consistent_velocities(engine: SceneEngine, t0: float) -> np.ndarray:
 
         u+ = u - M^-1 J^T (J M^-1 J^T)^+ J u,
 
-    J the rows of the joints without bounds.  Velocities that agree up to rounding stay as they are.  One row for each
-    joint that contradicted the velocities: minus the speed at which its point came apart, the impulse there [N s].
+    J the rows of the joints without bounds, and of ropes that are taut and come apart: these pull and do not push, see
+    `_plastic`.  Velocities that agree up to rounding stay as they are.  One row for each joint that contradicted the
+    velocities: minus the speed at which its point came apart, the impulse there [N s].
     """
     none = np.zeros((0, len(IMPACT_COLUMNS) + 1))
     if engine.joints is None:
         return none
     bodies, row = engine.bodies, engine.joints.row
     points_at_rest(engine, t0)
-    rows = np.flatnonzero(row.used & np.isinf(row.low) & np.isinf(row.high) & (row.soft == 0.0))
+    bilateral = row.used & np.isinf(row.low) & np.isinf(row.high) & (row.soft == 0.0)
+    ropes = _taut_ropes(engine)
+    rows = np.flatnonzero(bilateral | ropes)
     J, moving = engine.joint_matrix(rows), bodies.kind == layout.MOVING
     vel = bodies.vel
     apart = np.einsum("rbk,bk->r", J, vel)
     parts = np.einsum("rbk,bk->r", np.abs(J), np.abs(vel))
-    if not np.any(np.abs(apart) > AGREES * parts):
+    wrong = np.where(ropes[rows], -apart, np.abs(apart)) > AGREES * parts
+    if not np.any(wrong):
         return none
     inverse = np.zeros((len(vel), 6, 6))
     inverse[:, :3, :3] = bodies.inv_mass[:, None, None] * np.eye(3)
     inverse[:, 3:, 3:] = bodies.inv_inertia.reshape(-1, 3, 3)
     response = np.einsum("bij,rbj->rbi", inverse, np.where(moving[:, None], J, 0.0))
-    W = np.einsum("rbi,sbi->rs", J, response)
-    scale = 1.0 / np.sqrt(np.diag(W))
-    impulse = -scale * np.linalg.lstsq(scale[:, None] * W * scale, scale * apart, rcond=1e-12)[0]
+    impulse = _plastic(np.einsum("rbi,sbi->rs", J, response), apart, ropes[rows])
     bodies.vel += np.einsum("r,rbi->bi", impulse, response)
     engine.carry()
     found = []
-    for j in np.unique(rows[np.abs(apart) > AGREES * parts] // layout.ROWS_PER_JOINT):
+    for j in np.unique(rows[wrong] // layout.ROWS_PER_JOINT):
         own = rows // layout.ROWS_PER_JOINT == j
         along = row.direction[rows[own], :3]
         at_point = np.any(along != 0.0, axis=1)
@@ -187,6 +193,41 @@ def consistent_velocities(engine: SceneEngine, t0: float) -> np.ndarray:
         first, second = (a, b) if a >= 0 else (b, -1)
         found.append([t0, first, -speed, 0.0, push, 0.0, 0.0, 0.0, second])
     return np.array(found)
+
+
+def _taut_ropes(engine: SceneEngine) -> np.ndarray:
+    """Which rows (R,) are those of ropes and pulleys that have no way to go."""
+    joints, mid = engine.joints, engine.bodies.mid
+    assert joints is not None
+    taut = np.zeros(len(joints.row.used), np.bool_)
+    A, B = np.empty(7), np.empty(7)
+    for j in np.flatnonzero(joints.link.kind >= ROPE):
+        compose(mid[joints.link.a[j]], joints.link.frame_a[j], A)
+        compose(mid[joints.link.b[j]], joints.link.frame_b[j], B)
+        length = float(joints.link.numbers[j, LENGTH])
+        slack = gear_error(joints, int(j), A, B, length)
+        s = int(j) * layout.ROWS_PER_JOINT
+        taut[s] = joints.row.used[s] and slack <= TAUT * (1.0 + length) + GRAIN * float(np.abs(A[:3]).max())
+    return taut
+
+
+def _plastic(W: np.ndarray, apart: np.ndarray, pulls: np.ndarray) -> np.ndarray:
+    """Impulses P (r,) with W P + apart = 0; where `pulls`, P >= 0 and W P + apart >= 0, one of them zero.
+
+    Ropes that would push are let go, and those that would come apart are taken, the worst one at a time.
+    """
+    scale, taken = 1.0 / np.sqrt(np.diag(W)), ~pulls | (apart < 0.0)
+    G, b = scale[:, None] * W * scale, scale * apart
+    impulse = np.zeros(len(b))
+    for _ in range(10 * len(b)):
+        impulse[:] = 0.0
+        impulse[taken] = -np.linalg.lstsq(G[np.ix_(taken, taken)], b[taken], rcond=1e-12)[0]
+        rest, size = G @ impulse + b, AGREES * np.abs(b).max()
+        worse = np.where(pulls & taken, -impulse, np.where(pulls, -rest, 0.0))
+        if worse.max() <= size:
+            break
+        taken[worse.argmax()] ^= True
+    return scale * impulse
 
 
 def place(engine: SceneEngine, q: Any, u: Any, t0: float, reached: bool = False) -> None:

@@ -63,6 +63,10 @@ class Certificate:
         because with it Newton's law and friction, or neighbours, contradict one another.
     contacts_left_out : most contacts of a scene's step that joints hold along their normals, and that are left out: no
         impulse there moves anything.  The bodies may overlap at them; `max_penetration` has the depth.
+    open_loads : steps of a scene in which bodies slid and turned on four points of a plane or more.  The laws do not
+        say which point carries how much, and friction follows the loads: the motion is one of several.
+    open_normals : steps of a scene in which edges or corners that are not in mirror image carried load on one another.
+        Their shapes leave the normal open; it is taken halfway between the faces.
     max_constraint_error : largest |g| of a constraint g(q, t) = 0 at the end of a step, in the unit of its equation.
     max_constraint_rate : largest |a . u + b| of a constraint at the end of a step, in the unit of its equation per
         second; 0 for a stepper on position level, whose velocities are differences of positions.
@@ -87,6 +91,8 @@ class Certificate:
     max_joint_error: float = 0.0
     restitution_left_out: int = 0
     contacts_left_out: int = 0
+    open_loads: int = 0
+    open_normals: int = 0
     max_integration_gain: float = 0.0
     max_creep: float = 0.0
     max_constraint_error: float = 0.0
@@ -216,6 +222,28 @@ class Certificate:
                     "Contacts between links whose joints leave them no way along the normal",
                 )
             )
+        return rows + self._choices()
+
+    def _choices(self) -> list[tuple[str, str, str]]:
+        """Rows of steps whose motion is one of several that meet the laws."""
+        rows = []
+        if self.open_loads:
+            rows.append(
+                (
+                    "shares of load open",
+                    _steps(self.open_loads),
+                    "Bodies slide and turn on four points or more: no law says which carries how much, and friction "
+                    "follows the loads",
+                )
+            )
+        if self.open_normals:
+            rows.append(
+                (
+                    "normals open",
+                    _steps(self.open_normals),
+                    "Edges or corners press on one another: no law gives the normal, it is halfway between the faces",
+                )
+            )
         return rows
 
     def _by_the_steps(self) -> tuple[str, str, str]:
@@ -281,6 +309,10 @@ def _power(value: float) -> str:
     """A tolerance with its power of ten, and two digits where one would not be true: 1e-10, 1.5e-10."""
     text = f"{value:.0e}"
     return text if math.isclose(float(text), value, rel_tol=1e-6) else f"{value:.1e}"
+
+
+def _steps(count: int) -> str:
+    return f"in {count} step{'' if count == 1 else 's'}"
 
 
 def _or_none(value: float, unit: str = "") -> str:

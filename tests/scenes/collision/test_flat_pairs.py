@@ -79,6 +79,52 @@ def test_the_normal_of_edges_in_mirror_image_lies_in_their_plane_of_symmetry(dim
         np.testing.assert_allclose(np.abs(table["normal"][k]), np.eye(3)[0], atol=1e-12)
 
 
+def wedges(dim, lower, upper):
+    """Two wedges tip to tip, pressed on one another; each with the two places of its base."""
+    scene = ss.Scene(dim=dim, gravity=0.0)
+    for base, push in ((lower, 1.0), (upper, -1.0)):
+        outline = np.array([(0.0, 0.0), *base])
+        if dim == 2:
+            shape, at, force = ss.Polygon(outline), outline.mean(axis=0), (0.0, push)
+        else:
+            shape = ss.ConvexHull([(x, y, z) for x, z in outline for y in (-0.1, 0.1)])
+            at, force = (outline[:, 0].mean(), 0.0, outline[:, 1].mean()), (0.0, 0.0, push)
+        scene.add_force(scene.add_body(shape, mass=1.0, position=at, friction=0.5), force)
+    return scene
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_normals_that_are_a_choice_are_told(dim):
+    """Of wedges in mirror image symmetry gives the normal; where their faces lean otherwise, nothing does."""
+    lower = [(-0.3, -0.3), (0.1, -0.3)]
+    alike = wedges(dim, lower, [(0.1, 0.3), (-0.3, 0.3)]).simulate(dt=1e-4, t_end=1e-4)
+    assert alike.normal_impulse[-1].min() > 0.0
+    assert alike.certificate.open_normals == 0 and "normals" not in str(alike.certificate)
+    other = wedges(dim, lower, [(0.25, 0.3), (-0.15, 0.3)]).simulate(dt=1e-4, t_end=1e-4)
+    assert other.normal_impulse[-1].min() > 0.0
+    assert other.certificate.to_dict()["open_normals"] == 1 and "normals open in 1 step" in str(other.certificate)
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.parametrize("friction", [0.0, 0.5])
+@EVERYWHERE
+def test_squares_that_meet_corner_to_corner_go_straight_back(dim, friction, place):
+    """Two faces of each part them equally well; the first one in the list threw both aside, by 45 degrees."""
+    scene, turn = ss.Scene(dim=dim, gravity=0.0), math.pi / 4
+    shape = ss.Polygon.rectangle(0.2, 0.2) if dim == 2 else ss.Box((0.2, 0.1, 0.2))
+    pose = turn if dim == 2 else (math.cos(turn / 2), 0.0, -math.sin(turn / 2), 0.0)
+    for side in (-1.0, 1.0):
+        scene.add_body(
+            shape, mass=1.0, position=at(dim, 0.3 * side, 0.0), velocity=at(dim, -side, 0.0), orientation=pose,
+            friction=friction, restitution=1.0,
+        )  # fmt: skip
+    run = place.simulate(scene, dt=1e-3, t_end=0.3)
+    wanted = np.zeros((2, 3 * dim - 3))
+    wanted[:, 0] = -1.0, 1.0
+    assert np.abs(run.u[-1].reshape(2, -1) - wanted).max() < 1e-9 + 1e-11 * place.distance
+    assert run.certificate.open_normals == 0
+
+
 def block(dim, width, height):
     """A rectangle or a box, 1 m deep."""
     a, b = width / 2, height / 2

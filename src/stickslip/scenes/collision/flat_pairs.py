@@ -16,6 +16,7 @@ from stickslip.scenes.collision.flat import (
     corners_beside,
     edge_axes,
     facing,
+    lowest,
     middle,
     place,
     support_edge,
@@ -52,32 +53,70 @@ def best_faces(
     return face_a, s_a, face_b, s_b
 
 
+@kernel(apart=True)
+def mean_normal(
+    hulls: Hulls, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, other: np.ndarray, others: int,
+    least: float,
+) -> tuple[float, float, float, int]:  # fmt: skip
+    """Mean of the normals of the faces that part two shapes by `least` or more, and the number of these faces."""
+    x, y, z, count = 0.0, 0.0, 0.0, 0
+    for f in range(table[3]):
+        n = normals[f]
+        v = corners[hulls.corners[hulls.loops[table[2] + f, 0]]]
+        level = n[0] * v[0] + n[1] * v[1] + n[2] * v[2]
+        if lowest(other, others, n[0], n[1], n[2], level, least) > least:
+            x, y, z, count = x + n[0], y + n[1], z + n[2], count + 1
+    return x / max(count, 1), y / max(count, 1), z / max(count, 1), count
+
+
 @kernel
 def halfway(
-    room: Room, face_a: int, count_a: int, s_a: float, face_b: int, count_b: int, s_b: float, size: float
-) -> tuple[float, float, float, float, float]:
+    hulls: Hulls, room: Room, table_a: np.ndarray, face_a: int, s_a: float, table_b: np.ndarray, face_b: int,
+    s_b: float, size: float,
+) -> tuple[float, float, float, float, float]:  # fmt: skip
     """The axis halfway between those of two faces that part the shapes equally well, its separation, and a wider size.
 
     Where edges or corners meet, every axis between those of the two faces parts the shapes as well as each of these.
     The normal is not determined, and the one halfway is that of two shapes in mirror image.  What meets lies beside
     the faces by as much as the axis leans, and `CLIP` of the wider size covers that.  The size as it is: one of the
     faces lies along a face of the other shape, and holds it flat.
+
+    Two faces of each shape, or more, part shapes that come corner to corner, and the means of their normals stand for
+    each: the first face of a list would choose a side.  Such shapes that touch are as those with one face each.
     """
-    n, m = room.normals_a[face_a], room.normals_b[face_b]
-    x, y, z = n[0] - m[0], n[1] - m[1], n[2] - m[2]
+    n, m, tolerance = room.normals_a[face_a], room.normals_b[face_b], PREFERENCE * size
+    p, q, r, u, v, w = n[0], n[1], n[2], m[0], m[1], m[2]
+    flush = max(facing(room.normals_b, table_b[3], -p, -q, -r)[1], facing(room.normals_a, table_a[3], -u, -v, -w)[1])
+    if flush <= FLUSH or abs(s_a) > tolerance:
+        A, B = room.corners_a, room.corners_b
+        a, b, c, k = mean_normal(hulls, table_a, A, room.normals_a, B, table_b[1], s_a - tolerance)
+        d, e, f, j = mean_normal(hulls, table_b, B, room.normals_b, A, table_a[1], s_b - tolerance)
+        if k > 1 and j > 1:
+            flush, p, q, r, u, v, w = -1.0, a, b, c, d, e, f
+    x, y, z = p - u, q - v, r - w
     length = math.sqrt(x * x + y * y + z * z)
-    flush = max(
-        facing(room.normals_b, count_b, -n[0], -n[1], -n[2])[1],
-        facing(room.normals_a, count_a, -m[0], -m[1], -m[2])[1],
-    )
     if flush > FLUSH or length < LEAST_SUM:
         return 0.0, 0.0, 0.0, 0.0, size
-    s, lean = (s_a + s_b) / length, math.sqrt(max(0.0, 1.0 - 0.25 * length * length))
-    return x / length, y / length, z / length, s, (1.0 + lean) * size + 2.0 * lean * abs(s) / CLIP
+    x, y, z, s = x / length, y / length, z / length, (s_a + s_b) / length
+    lean = math.sqrt(max(0.0, 1.0 - (n[0] * x + n[1] * y + n[2] * z) ** 2))
+    return x, y, z, s, (1.0 + lean) * size + 2.0 * lean * abs(s) / CLIP
 
 
 @kernel
-def turn_nearest(room: Room, count: int, x: float, y: float, z: float, s: float, near: float) -> int:
+def mirrored(room: Room, count_a: int, count_b: int, x: float, y: float, z: float) -> bool:
+    """Whether the faces of b look where those of a look in a mirror across the axis: symmetry asks for this axis."""
+    if count_a != count_b:
+        return False
+    for f in range(count_a):
+        a, b, c = room.normals_a[f, 0], room.normals_a[f, 1], room.normals_a[f, 2]
+        s = 2.0 * (a * x + b * y + c * z)
+        if facing(room.normals_b, count_b, a - s * x, b - s * y, c - s * z)[1] <= FLUSH:
+            return False
+    return True
+
+
+@kernel
+def turn_nearest(room: Room, count: int, x: float, y: float, z: float, s: float, near: float, choice: float) -> int:
     """Give the nearest of the points, which a face of a has found, the axis (x, y, z) and its separation s."""
     nearest = np.inf
     for k in range(count):
@@ -89,7 +128,7 @@ def turn_nearest(room: Room, count: int, x: float, y: float, z: float, s: float,
             p[1] += 0.5 * (gap * n[1] - s * y)
             p[2] += 0.5 * (gap * n[2] - s * z)
             n[0], n[1], n[2] = x, y, z
-            room.gaps[k] = s
+            room.gaps[k], room.choice[k] = s, choice
     return count
 
 
@@ -138,9 +177,12 @@ def hull_pair(
         return clip_faces(
             hulls, room, table_a, A, room.normals_a, face_a, table_b, B, room.normals_b, 1.0, size, margin
         )
-    x, y, z, s, wide = halfway(room, face_a, table_a[3], s_a, face_b, table_b[3], s_b, size)
+    x, y, z, s, wide = halfway(hulls, room, table_a, face_a, s_a, table_b, face_b, s_b, size)
     found = clip_faces(hulls, room, table_a, A, room.normals_a, face_a, table_b, B, room.normals_b, 1.0, wide, margin)
-    return turn_nearest(room, found, x, y, z, s, CLIP * wide) if wide > size else found
+    if found == 0 or wide <= size:
+        return found
+    choice = 0.0 if mirrored(room, table_a[3], table_b[3], x, y, z) else 1.0
+    return turn_nearest(room, found, x, y, z, s, CLIP * wide, choice)
 
 
 @kernel
@@ -205,6 +247,9 @@ def polygon_pair(
         return clip_edges(room, table_b, B, room.normals_b, face_b, table_a, A, room.normals_a, -1.0, size, margin)
     if s_b < s_a - PREFERENCE * size:
         return clip_edges(room, table_a, A, room.normals_a, face_a, table_b, B, room.normals_b, 1.0, size, margin)
-    x, y, z, s, wide = halfway(room, face_a, table_a[3], s_a, face_b, table_b[3], s_b, size)
+    x, y, z, s, wide = halfway(hulls, room, table_a, face_a, s_a, table_b, face_b, s_b, size)
     found = clip_edges(room, table_a, A, room.normals_a, face_a, table_b, B, room.normals_b, 1.0, wide, margin)
-    return turn_nearest(room, found, x, y, z, s, CLIP * wide) if wide > size else found
+    if found == 0 or wide <= size:
+        return found
+    choice = 0.0 if mirrored(room, table_a[3], table_b[3], x, y, z) else 1.0
+    return turn_nearest(room, found, x, y, z, s, CLIP * wide, choice)

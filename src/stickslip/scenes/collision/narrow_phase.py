@@ -120,7 +120,7 @@ def own_points(geoms: Geoms, room: Room, i: int, pose: np.ndarray, count: int) -
         if not others:
             for m in range(3):
                 room.points[kept, m], room.normals[kept, m] = p[m], room.normals[k, m]
-            room.gaps[kept] = gap
+            room.gaps[kept], room.choice[kept] = gap, room.choice[k]
             kept += 1
     return kept
 
@@ -203,7 +203,7 @@ def keep_points(new: Contacts, total: int, old: Contacts, first: int, count: int
         s, t = first + k, total + k
         new.a[t], new.b[t] = old.a[s], old.b[s]
         new.pair[t, 0], new.pair[t, 1] = old.pair[s, 0], old.pair[s, 1]
-        new.gap[t] = old.gap[s]
+        new.gap[t], new.choice[t] = old.gap[s], old.choice[s]
         for i in range(3):
             new.point[t, i] = old.point[s, i]
             new.normal[t, i] = old.normal[s, i]
@@ -303,7 +303,7 @@ def take_points(solids: Solids, room: Room, i: int, j: int, new: Contacts, total
         t = total + k
         new.a[t], new.b[t] = a, b
         new.pair[t, 0], new.pair[t, 1] = i, j
-        new.gap[t] = room.gaps[k]
+        new.gap[t], new.choice[t] = room.gaps[k], room.choice[k]
         x, y, z = room.points[k, 0], room.points[k, 1], room.points[k, 2]
         new.point[t, 0], new.point[t, 1], new.point[t, 2] = x, y, z
         for m in range(3):

@@ -27,7 +27,7 @@ def add_point(room: Room, count: int, x: float, y: float, z: float, a: float, b:
     """Append a point (x, y, z) with normal (a, b, c)."""
     room.points[count, 0], room.points[count, 1], room.points[count, 2] = x, y, z
     room.normals[count, 0], room.normals[count, 1], room.normals[count, 2] = a, b, c
-    room.gaps[count] = gap
+    room.gaps[count], room.choice[count] = gap, 0.0
     return count + 1
 
 

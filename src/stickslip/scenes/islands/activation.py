@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from stickslip.codes import PAOLI
 from stickslip.jit import kernel
 from stickslip.scenes.islands.problem import (
     above,
@@ -20,15 +19,14 @@ from stickslip.scenes.islands.problem import (
     restitution_of,
     same_pair,
     set_arms,
-    stays_loaded,
-    stays_open,
     stretched,
     take_belt,
     take_resistance,
     take_turn,
+    takes_part,
     tangents,
 )
-from stickslip.scenes.islands.slips import gap_beyond, turn_as_one, turns
+from stickslip.scenes.islands.slips import gap_beyond, spins_past, turn_as_one, turns
 from stickslip.scenes.layout import SMOOTH, ZERO, Active, Contacts
 from stickslip.scenes.parts import Matter
 
@@ -111,10 +109,8 @@ def activate(matter: Matter, contacts: Contacts, count: int, vel: np.ndarray, ac
         u0, u1, u2 = approach(active, n, bodies, vel, a, b)
         k, m = geoms.material[contacts.pair[c, 0]], geoms.material[contacts.pair[c, 1]]
         bounces = (materials.eps_N[k, m] > 0.0 or materials.curve[k, m] >= 0) and options.law == 0
-        opens = stays_open(options, gap, u0, v0, slop, bounces)
-        lasts = not (options.predictive or options.scheme == PAOLI) and (opens or gap > slop)
-        lasts = lasts and stays_loaded(bodies, contacts, c, u0, v0, bounces)
-        if opens and not lasts:
+        taken, lasts = takes_part(bodies, contacts, c, options, (u0, v0), slop, bounces)
+        if not taken or spins_past(bodies, geoms, contacts, active, n, v0, options):
             continue
         mu, axes_of = materials.mu[k, m], materials.axes_of[k, m]
         if axes_of > 0 and dim == 3 and mu > 0.0:

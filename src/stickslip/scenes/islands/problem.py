@@ -346,13 +346,26 @@ def stays_open(options: Options, gap: float, before: float, free: float, slop: f
 
 @kernel
 def stays_loaded(bodies: Bodies, contacts: Contacts, c: int, before: float, free: float, bounces: bool) -> bool:
-    """Whether point c carried load in the step before and does not rebound, by its normal velocities as above.
+    """Whether point c carried load in the step before and does not rebound, by its normal velocities before and free.
 
     Under rules that are not foreseeing it takes part whatever its gap, and may close with gap / dt and no faster:
     directions that turn open gaps by O(dt^2) a step, and without load the bodies would fall for a step and strike.
     """
     change = abs(free - before)
     return bore(bodies, contacts, c, change) and not (bounces and before > change)
+
+
+@kernel
+def takes_part(
+    bodies: Bodies, contacts: Contacts, c: int, options: Options, speeds: tuple[float, float], slop: float,
+    bounces: bool,
+) -> tuple[bool, bool]:  # fmt: skip
+    """Whether point c takes part in a step, and whether it does so as `stays_loaded` says; speeds: before and free."""
+    gap, (before, free) = contacts.gap[c], speeds
+    opens = stays_open(options, gap, before, free, slop, bounces)
+    lasts = not (options.predictive or options.scheme == PAOLI) and (opens or gap > slop)
+    lasts = lasts and stays_loaded(bodies, contacts, c, before, free, bounces)
+    return lasts or not opens, lasts
 
 
 @kernel

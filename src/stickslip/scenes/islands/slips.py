@@ -26,12 +26,13 @@ import numpy as np
 
 from stickslip.jit import kernel
 from stickslip.scenes.collision.smooth import curvature
-from stickslip.scenes.layout import CAPSULE, HULL, PLANE, POLYGON, SMOOTH, Active, Bodies, Contacts, Geoms
-from stickslip.scenes.rotation import determinant, invert, rotate_back, times
+from stickslip.scenes.layout import CAPSULE, HULL, PLANE, POLYGON, SMOOTH, Active, Bodies, Contacts, Geoms, Options
+from stickslip.scenes.rotation import determinant, invert, rotate_back, times, z_axis
 
 TURNING = 1e-9  # rad in a step: less does not change the slip within it
 SERIES = 0.05  # rad in a step, up to which sin and cos lose digits, and a series to x^6 does not
 FACE = 1.0 - 1e-12  # cosine: a normal along an axis of a box is that of a face
+ROUND = 0.2  # rad in a step: points of a rim that turns by more about its axis go round on their circle
 TOGETHER = 1e-2  # of the velocities: bodies whose velocities differ by less move as one
 
 
@@ -263,6 +264,28 @@ def slip_beyond(
     half = 0.5 * dt
     _, s, t = times(active.frame[m], x + half * (d - p), y + half * (e - q), z + half * (f - r))
     return s, t
+
+
+@kernel
+def spins_past(
+    bodies: Bodies, geoms: Geoms, contacts: Contacts, active: Active, n: int, free: float, options: Options
+) -> bool:
+    """Whether active contact n is a point of a rim that only the spin of the rim about its own axis brings near.
+
+    A rim has points beside its lowest one, on which a cylinder stands.  Where the rim rolls or spins, they go round on
+    their circle and never reach the ground.  On a straight way they would, from a turn of 0.7 rad in a step on, and on
+    a parabola from 1.4 rad on, by the point above the lowest one.
+    free: approach without impulses [m/s].
+    """
+    c, f, q = active.contact[n], active.frame[n], active.arm_b[n]
+    gap, w = contacts.gap[c], bodies.free[contacts.b[c]]
+    if geoms.kind[contacts.pair[c, 1]] != SMOOTH or gap <= options.slop:
+        return False
+    x, y, z = z_axis(geoms.world[contacts.pair[c, 1]])
+    spin = w[3] * x + w[4] * y + w[5] * z
+    x, y, z = cross(spin * x, spin * y, spin * z, q[0], q[1], q[2])
+    down = f[0] * x + f[1] * y + f[2] * z
+    return options.dt * abs(spin) > ROUND and gap + options.dt * (free - down) > 0.0
 
 
 @kernel
