@@ -1,4 +1,4 @@
-"""Draw pictures of the documentation: a sheet of figures for each paper, the laws of the elements, README's film.
+"""Draw pictures of the documentation: figures of each paper, laws of the elements, tutorial, README's film and page.
 
     python tools/docs_images.py            all of them, into docs/images
     python tools/docs_images.py gs05 elements
@@ -7,7 +7,10 @@ A sheet takes as long as `stickslip reproduce` of its figures.
 """
 
 import io
+import re
+import shutil
 import sys
+import threading
 from pathlib import Path
 
 from PIL import Image, PngImagePlugin
@@ -50,21 +53,59 @@ def film() -> None:
     run.animate(FOLDER / "woodpecker.gif", start=0.7, span=0.14598, slower=20, fps=15)
 
 
+def tutorial() -> None:
+    """The figure of the run in section 3 of the tutorial, from the words of the tutorial."""
+    text = (FOLDER.parent / "tutorial.md").read_text(encoding="utf-8").split("## 4.")[0]
+    names: dict[str, object] = {}
+    exec("\n".join(re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)), names)
+    style.save(names["figure"], FOLDER / "tutorial.png", dpi=110)  # type: ignore[arg-type]
+
+
+def live_page() -> None:
+    """The live page at an instant at which beak and upper sleeve strike, as Chromium shows it."""
+    from playwright.sync_api import sync_playwright
+
+    from stickslip.page.server import Server
+    from stickslip.page.service import Service
+
+    server = Server(Service("woodpecker", ()))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu", "--disable-3d-apis"]
+        )
+        page = browser.new_page(viewport={"width": 1440, "height": 860}, color_scheme="light")
+        page.goto(f"{server.url}#system=woodpecker&t=0.8121")
+        page.wait_for_function("() => window.stickslip?.run && !stickslip.inFlight", timeout=180_000)
+        page.evaluate("() => Object.assign(stickslip, {playing: false, t: 0.8121, dirty: true})")
+        page.wait_for_timeout(1000)
+        page.evaluate("() => document.getElementById('play').setAttribute('aria-pressed', 'false')")
+        room = io.BytesIO(page.screenshot())
+        browser.close()
+    server.shutdown()
+    keep(Image.open(room).convert("RGB"), FOLDER / "page.png", Image.Quantize.MAXCOVERAGE)  # dots of every colour
+
+
+def keep(picture: Image.Image, path: Path, method: Image.Quantize = Image.Quantize.MEDIANCUT) -> None:
+    """Write a picture with few colours, and our name in it."""
+    signed = PngImagePlugin.PngInfo()
+    signed.add_text("Software", style.SIGNATURE)
+    picture.quantize(128, method=method).save(path, optimize=True, pnginfo=signed)
+
+
 def main(wanted: list[str]) -> None:
-    known = [*dict.fromkeys(key.split("-")[0] for key in papers.keys()), "elements", "film"]  # noqa: SIM118
+    others = {"film": film, "tutorial": tutorial, "page": live_page}
+    known = [*dict.fromkeys(key.split("-")[0] for key in papers.keys()), "elements", *others]  # noqa: SIM118
     for name in wanted or known:
         if name not in known:
             raise SystemExit(f"unknown picture {name!r}; known: {', '.join(known)}")
         if name == "elements":
             style.save(elements.plot(), FOLDER / "elements.png", dpi=130)
             continue
-        if name == "film":
-            film()
+        if name in others:
+            others[name]()
             continue
-        signed = PngImagePlugin.PngInfo()
-        signed.add_text("Software", style.SIGNATURE)
-        page = sheet(name).quantize(128, method=Image.Quantize.MEDIANCUT)
-        page.save(FOLDER / f"figures-{name}.png", optimize=True, pnginfo=signed)
+        keep(sheet(name), FOLDER / f"figures-{name}.png")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import sympy as sp
 from scipy.optimize import brentq
 
 import stickslip as ss
+from stickslip.events.arcs import lows
 
 x, v, F, t = sp.symbols("x v F t")
 
@@ -49,3 +50,55 @@ def test_a_short_lift_off_is_seen(above):
     assert run.events().kind.tolist()[0] == "opens" and len(run.impacts()) == 1
     rests = ss.simulate(table, [0], [0], dt=3.0, t_end=3.0, params={"F": 1.0 - above}, stepper=judge)
     assert not len(rests.events().kind) and np.all(rests.q == 0.0)
+
+
+def test_samples_that_may_hide_a_moment_below_zero():
+    """A parabola between samples: armed from the start, armed on the way, and before a fall that is seen anyway."""
+    dip = (np.arange(9.0) - 3.4) ** 2 - 0.1  # below zero between samples 3 and 4, by 0.1
+    falls, late = np.where(np.arange(9) > 6, -1.0, dip), np.append([0.0], dip[1:])
+    values = np.stack([dip, falls, late, dip + 1.0], axis=-1)[:, :, None]
+    armed, tol = np.array([[True], [True], [False], [True]]), np.full((4, 1), 1e-9)
+    assert {(k, i) for i, k, _ in lows(values, armed, tol)} == {(k, i) for k in range(3) for i in (3, 4)}
+
+
+y, z, w, v_z, e = sp.symbols("y z w v_z e")
+JUDGE = ss.EventDriven(rtol=1e-11)
+
+
+def puck(gap, forces):
+    """A unit mass in space above a floor with friction 1 in two tangents."""
+    floor = ss.Contact("floor", gap=gap, slip=[x, y], friction=1, restitution_normal=e)
+    return ss.LagrangianSystem.from_energies(
+        [x, y, z], velocities=[v, w, v_z], kinetic=(v**2 + w**2 + v_z**2) / 2, forces=forces, contacts=[floor],
+        parameters={F: 1.1, e: 0.5}, name="puck",
+    )  # fmt: skip
+
+
+def test_a_short_slip_in_space_is_seen():
+    """The slip lasts 28 ms and its speed is below 2e-6 m/s: the direction of slip is stiff up to its end."""
+    push = F * sp.sin(t)
+    run = ss.simulate(
+        puck(z, [0.6 * push, 0.8 * push, -1]), [0, 0, 0], [0, 0, 0], dt=3.0, t_end=3.0, params={"F": 1.0001},
+        stepper=JUDGE,
+    )  # fmt: skip
+    assert run.events().kind.tolist() == ["slips", "sticks"]
+    assert run.q[-1] == pytest.approx(way(1.0001) * np.array([0.6, 0.8, 0.0]), rel=1e-5)
+
+
+def test_a_short_lift_off_in_space_is_seen():
+    run = ss.simulate(
+        puck(z, [0, 0, F * sp.sin(t) - 1]), [0, 0, 0], [0, 0, 0], dt=3.0, t_end=3.0, params={"F": 1.00001, "e": 0.0},
+        stepper=JUDGE,
+    )  # fmt: skip
+    assert run.events().kind.tolist() == ["opens", "impact", "closes"]
+
+
+@pytest.mark.parametrize("above", [1e-2, 1e-6])
+def test_a_floor_that_comes_up_for_a_moment_strikes(above):
+    """The floor z = F sin t meets a puck at rest at z = 1 with the speed F cos t = sqrt(F^2 - 1)."""
+    lifted = puck(z - F * sp.sin(t), [0, 0, 0])
+    run = ss.simulate(
+        lifted, [0, 0, 1], [0, 0, 0], dt=3.0, t_end=3.0, params={"F": 1.0 + above}, stepper=JUDGE
+    )  # fmt: skip
+    assert run.events().kind.tolist() == ["impact"]
+    assert run.u[-1, 2] == pytest.approx(1.5 * math.sqrt((1.0 + above) ** 2 - 1.0), rel=1e-9)

@@ -1,6 +1,7 @@
 """The worked examples of the documentation, in short versions, against what must come out."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -121,6 +122,31 @@ def test_flight_tells_the_centre_of_mass_of_a_cube(tmp_path):
     assert 2.0 * right < cubes.score(cubes.errors(tosses, {"friction": 0.2, "restitution": 0.25}))
     page = cubes.page(tosses[0], {"friction": 0.2, "restitution": 0.25, "offset": 0.005}, tmp_path / "toss.html")
     assert "measured" in page.read_text(encoding="utf-8")
+
+
+def test_halves_that_are_hard_are_told_from_fits_that_take_up_chance(capsys):
+    """Made-up errors: the first half is harder by 4 for both fits, and each fit is better by 2 where it has seen."""
+    cubes = load("cube_tosses")
+    noise = np.random.default_rng(1).standard_normal((40, 1, 2))
+    hard = 2.0 * cubes._half(40, 0, 0)[:, None, None]
+    model = cubes.Judged(("friction",), 10.0 + hard + noise, 9.0 + hard + noise, [{"friction": 0.2}] * 2)
+    cubes.halves("made up", model)
+    told = capsys.readouterr().out.splitlines()
+    harder = [float(each.split("+-")[0]) for each in told[4].split(":")[0].split(",")]
+    assert harder[0] - harder[1] == pytest.approx(4.0, abs=1.5)
+    assert told[-1].endswith("by fits that have: 2.00 +- 0.00")
+    assert cubes.apart(np.array([1.0, 3.0]), np.array([4.0, 6.0])) == "2.00 +- 1.00, 5.00 +- 1.00: +2.1"
+
+
+def test_tosses_kept_back_are_judged_by_a_fit_to_all_others(capsys, monkeypatch):
+    cubes = load("cube_tosses")
+    tosses, kept = cubes.made_up(5), cubes.made_up(4, seed=1)
+    monkeypatch.setattr(cubes, "read", lambda path: kept)
+    promised = np.full((5, 1, 2), 2.0)
+    model = cubes.Judged(("friction", "restitution"), promised, promised, [])
+    values, found = cubes.kept_back(Path("kept.npz"), tosses, model, 6)
+    assert found.shape == (4, 2) and np.array_equal(found, cubes.errors(kept, values))
+    assert abs(values["friction"] - 0.2) < 0.05 and "of the 4 tosses of kept.npz" in capsys.readouterr().out
 
 
 @pytest.mark.slow

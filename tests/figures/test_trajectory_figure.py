@@ -128,6 +128,15 @@ def test_the_portrait_that_tells_most_shows_the_jumps(woodpecker):
     assert len(dotted) == len(portrait.jump_rows(trajectory)) > 4
 
 
+def test_one_portrait_without_a_picture_takes_the_whole_width(ball):
+    _, trajectory = ball
+    figure = plot(trajectory)
+    figure.draw_without_rendering()
+    (portrait,) = (ax for ax in figure.axes if ax.get_title(loc="left") == "phase portrait")
+    energies = figure.axes[-1]
+    assert portrait.get_position().width == pytest.approx(energies.get_position().width, rel=0.02)
+
+
 def test_a_plot_for_a_column_has_its_panels_in_one(ball):
     from stickslip.figures.sheet import on_paper
 

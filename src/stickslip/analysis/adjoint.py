@@ -134,6 +134,9 @@ class AdjointMotion(VariedMotion):
                 self.begins.append((self.kept, self.done, len(self.moments), self.walked))
             self._walk(arc)
             inside += 1
+            if self._on_a_corner(arc):
+                self._flush()  # the column, up to here
+                self._doubt_corners(arc)
         self._flush()
         self._doubt_last(arc)
 

@@ -21,6 +21,7 @@ from stickslip.analysis.collocation import NODES, STAGES, collocated
 from stickslip.analysis.linearised_motion import MARGIN, LinearisedMotion
 from stickslip.analysis.saltation import Undefined
 from stickslip.analysis.shared_loads import holds_with_room, implied
+from stickslip.analysis.velocity_corners import VelocityCorners
 from stickslip.checks import Array
 from stickslip.events.acceleration import AccelerationProblem, Accelerations
 from stickslip.events.arcs import Arc, Event
@@ -69,6 +70,7 @@ class VariedMotion(LinearisedMotion):
         self.defect = 0.0
         self.vague = 0.0  # time [s] whose round-off is that of the last event: its indicator has a round-off, too
         self.edges: list[tuple[float, str]] = []  # corners of laws that the last mode was entered at
+        self.corners = VelocityCorners.of(self.system)
 
     # -- between events --------------------------------------------------------------------------------------
 
@@ -89,7 +91,26 @@ class VariedMotion(LinearisedMotion):
                 yield number, states[k], self.X
             self.X = next(carried)
             done = stop
+            if self._on_a_corner(arc):
+                self._doubt_corners(arc)
         self._doubt_last(arc)
+
+    def _on_a_corner(self, arc: Arc) -> bool:
+        """Whether a motion lies on a corner of its forces in velocities all along an arc."""
+        if self.corners is None:
+            return False
+        times = np.linspace(arc.t_A, arc.t_E, 3)
+        states = arc.vector(times)[:, : 2 * self.f]
+        on = [self.corners.on(float(t), x, self.p) for t, x in zip(times, states, strict=True)]
+        return bool(np.any(on[0] & on[1] & on[2]))
+
+    def _doubt_corners(self, arc: Arc) -> None:
+        """Doubt a motion on a corner of its forces, where a change bends them."""
+        assert self.corners is not None
+        x = arc.vector(arc.t_E)[: 2 * self.f]
+        if np.all(np.isfinite(self.X)) and self.corners.bends(arc.t_E, x, self.p, self.X, self.directions):
+            self.doubt(arc.t_A, "the motion lies right on a corner of its forces: the derivative holds on one side")
+            self.corners = None  # said once
 
     def _doubt_grazes(self, seen: int) -> int:
         """Doubt a motion that has grazed since `seen` grazes; returns how many there are."""

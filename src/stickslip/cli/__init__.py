@@ -90,7 +90,7 @@ app = typer.Typer(
 for _group, _names in GROUPS.items():
     for _name in _names:
         if _name == "friction":  # a command of commands
-            app.add_typer(friction.app, name=_name, rich_help_panel=_group, epilog=epilog(_name))
+            app.add_typer(friction.app, name=_name, cls=Commands, rich_help_panel=_group, epilog=epilog(_name))
         else:
             app.command(_name, cls=Command, rich_help_panel=_group, epilog=epilog(_name))(_COMMANDS[_name])
 

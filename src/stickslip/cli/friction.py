@@ -8,6 +8,7 @@ import typer
 
 from stickslip.cli.options import AsJson, Plot, Width
 from stickslip.cli.output import print_json, require_plot, save_figure
+from stickslip.cli.pages import Command
 from stickslip.debug import on_terminal
 from stickslip.io.printable import plain, printable
 
@@ -22,7 +23,7 @@ def _friction() -> None:
     """Keep `solve` a subcommand although it is the only one."""
 
 
-@app.command()
+@app.command(cls=Command)
 def solve(
     path: Annotated[str, typer.Argument(metavar="FILE|DIR", help="A problem, or a folder of them.")],
     method: Annotated[

@@ -24,7 +24,10 @@ def new(
     ] = False,
     out: TextOut = None,
 ) -> None:
-    """Write a library system or scene as a model file: the same equations, the same motion, bit for bit."""
+    """Write a model file to edit: of a library system or scene, or with --empty a small one with comments.
+
+    The file has the equations of the library: its motion is that of the library bit for bit.
+    """
     if name is None:
         _without_name(empty, settings, out)
         return

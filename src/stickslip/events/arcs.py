@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,40 @@ def _low_samples(v: Array) -> list[int]:
     return [int(i) for i in np.flatnonzero(near & low)]
 
 
+def lows(values: Array, armed: np.ndarray, tol: Array) -> list[tuple[int, int, int]]:
+    """Samples, contacts and parts near which an indicator may be below zero for a moment.
+
+    values (k, n, parts) are those of k samples; armed, tol (n, parts).  A parabola through three samples says how low
+    an indicator comes: near an inner sample, or near the first or the last.  Looked at are samples from the first one
+    at which it is armed up to the one at which it is below zero.
+    """
+    least, most = values.min(axis=0), values.max(axis=0)
+    # a parabola comes below its samples by a quarter of what they differ by, at most
+    with np.errstate(invalid="ignore"):  # some indicators are infinite
+        watched = (armed | (most > tol)) & (least <= (_NEARLY + 0.25) * (most - least)) & (most < np.inf)
+    found = []
+    for k, part in np.argwhere(watched):
+        v = values[:, k, part]
+        begin = 0 if armed[k, part] else int(np.argmax(v > tol[k, part]))
+        below = np.flatnonzero(v[begin:] <= 0.0)
+        end = begin + int(below[0]) if len(below) else len(v)
+        if end - begin > 2:
+            found += [(begin + i, int(k), int(part)) for i in _low_samples(v[begin:end])]
+    return found
+
+
+def short_fall(value: Callable[[float], float], a: float, b: float, tol: float) -> float | None:
+    """Where `value` falls to zero between two times, if it does so by more than a tolerance."""
+    from scipy.optimize import minimize_scalar
+
+    if not value(a) > 0.0:
+        return None
+    lowest = minimize_scalar(value, bounds=(a, b), method="bounded", options={"xatol": 1e-9 * (b - a)})
+    if not lowest.fun < -tol:
+        return None
+    return _root_between(value, a, float(lowest.x))
+
+
 @dataclass(frozen=True, eq=False)
 class Event:
     """The end of a mode: time t [s], y, and the slots (contact, part) of the indicators that reached zero.
@@ -131,8 +166,9 @@ class Watch:
         low = values[1:, :, :2].min(axis=0)
         # NaN means that the mode has no finite forces; an indicator that rests at exactly zero (tol = 0) is no event
         suspects = ~np.where(self.armed, low > 0.0, low >= -self.tol)
-        dips, lows = self._dips(values, t), self._lows(values)
-        if not suspects.any() and not dips and not lows:
+        dips, short = self._dips(values, t), lows(values[:, :, :2], self.armed, self.tol)
+        short = [(i, k, part) for i, k, part in short if part == 1 or not self.gaps[k]]  # of gaps there are `dips`
+        if not suspects.any() and not dips and not short:
             self.armed |= values[-1, :, :2] > self.tol
             return None
         found = {}
@@ -140,8 +176,9 @@ class Watch:
             time = self._root(values[:, k, part], t, dense, int(k), int(part))
             if time is not None:
                 found[int(k), int(part)] = time
-        for i, k, part in lows:
-            time = self._below(t[max(i - 1, 0)], t[min(i + 1, len(t) - 1)], dense, k, part)
+        for i, k, part in short:
+            a, b = t[max(i - 1, 0)], t[min(i + 1, len(t) - 1)]
+            time = short_fall(partial(self._value, dense=dense, k=k, part=part), a, b, float(self.tol[k, part]))
             if time is not None and time < found.get((k, part), np.inf):
                 found[k, part] = time
         for i, k in dips:
@@ -176,32 +213,6 @@ class Watch:
             return []
         ahead, back = g[:-1] + v[:-1] * np.diff(t)[:, None], g[1:] - v[1:] * np.diff(t)[:, None]
         return [(int(i), int(k)) for i, k in np.argwhere(turns & (np.minimum(ahead, back) <= self.gap_tol))]
-
-    def _lows(self, values: Array) -> list[tuple[int, int, int]]:
-        """Samples, contacts and parts near which an indicator that is no gap may be below zero for a moment.
-
-        A parabola through three samples says how low it comes: near an inner sample, or near the first or the last.
-        """
-        least, most = values[:, :, :2].min(axis=0), values[:, :, :2].max(axis=0)
-        # a parabola comes below its samples by a quarter of what they differ by, at most
-        with np.errstate(invalid="ignore"):  # some indicators are infinite
-            watched = self.armed & (least > 0.0) & (least <= (_NEARLY + 0.25) * (most - least)) & (most < np.inf)
-        watched[:, 0] &= ~self.gaps
-        return [(i, int(k), int(part)) for k, part in np.argwhere(watched) for i in _low_samples(values[:, k, part])]
-
-    def _below(self, a: float, b: float, dense: Callable[[Any], Array], k: int, part: int) -> float | None:
-        """Where an indicator falls to zero between two times, if it does so by more than its tolerance."""
-        from scipy.optimize import minimize_scalar
-
-        def value(time: float) -> float:
-            return self._value(time, dense, k, part)
-
-        if not value(a) > 0.0:
-            return None
-        lowest = minimize_scalar(value, bounds=(a, b), method="bounded", options={"xatol": 1e-9 * (b - a)})
-        if not lowest.fun < -float(self.tol[k, part]):
-            return None
-        return _root_between(value, a, float(lowest.x))
 
     def _graze(self, a: float, b: float, dense: Callable[[Any], Array], k: int) -> float | None:
         """Where the gap closes between two positive samples; a minimum of at most gap_tol below zero only grazes."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -28,6 +28,7 @@ from stickslip.checks import Array
 from stickslip.contact.sections import section_row
 from stickslip.contact.spatial_contact import POLYGON
 from stickslip.events.accumulation import MEMORY
+from stickslip.events.arcs import lows, short_fall
 from stickslip.events.book import NO_PROGRESS, WINDOW, MotionError, no_progress, too_many
 from stickslip.events.modes import ROUND_OFF
 from stickslip.events.space_arcs import Phase, SpaceArc, SpaceKept, Tailed, put_back, stand_of
@@ -238,10 +239,10 @@ class SpaceMotion(SpaceColliding):
             along = (found.gamma[k, 1] * found.rates[k, 1] + found.gamma[k + 1, 1] * found.rates[k + 1, 1]) / max(
                 speed[k], 1e-300
             )
-            if along < 0.0 and -along * self.span > 10.0 * speed[k]:
-                continue  # it stops soon: few steps are left
+            # it may stop soon: few steps are left then, but for a force that is just below the friction bound
+            left = speed[k] / -along if -along * self.span > 10.0 * speed[k] else self.span
             relaxation = self._mobility(int(k)) * math.hypot(*found.forces[[k, k + 1], 1])
-            if relaxation * self.span > STIFF_STEPS * speed[k]:
+            if relaxation * left > STIFF_STEPS * speed[k]:
                 return True
         return False
 
@@ -318,28 +319,42 @@ class SpaceMotion(SpaceColliding):
             return self._indicators(self.forces(t, q, u, judge=True), q, t)
 
         times = np.linspace(t_A, t_E, SAMPLES + 1)
-        before = values(times[0])
-        for a, b in pairwise(times):
-            after = values(b)
-            found = []
+        seen = np.array([values(t) for t in times])
+        found = self._short_events(values, times, seen, armed, tol)
+        for i, (a, b) in enumerate(pairwise(times)):
             level = np.where(armed, 0.0, -tol)
-            for k, part in np.argwhere(~(after >= level)):
+            for k, part in np.argwhere(~(seen[i + 1] >= level)):
 
                 def left(t: float, k: int = int(k), part: int = int(part), at: float = float(level[k, part])) -> float:
                     return max(-1e6, float(values(t)[k, part]) - at)
 
-                begun = before[k, part] - level[k, part]
+                begun = seen[i, k, part] - level[k, part]
                 time = a if not begun > 0.0 else float(brentq(left, a, b, xtol=1e-15, rtol=1e-14))
-                kind = ("", "slips", "moves on")[part] or self._kind(int(k))
-                found.append((time, kind, int(k)))
-            if found:
+                found.append((time, self._kind(int(k), int(part)), int(k)))
+            if found and min(found)[0] <= b:
                 return min(found)
-            armed |= after > tol
-            before = after
-        return None
+            armed |= seen[i + 1] > tol
+        return min(found, default=None)
 
-    def _kind(self, k: int) -> str:
-        """What happens where the first indicator of a row falls below its level."""
+    def _short_events(
+        self, values: Callable[[float], Array], times: Array, seen: Array, armed: np.ndarray, tol: Array
+    ) -> list[tuple[float, str, int]]:
+        """Events (time, kind, contact) of indicators that are below zero between two of the samples `seen` alone."""
+        found = []
+        for i, k, part in lows(seen, armed, tol):
+
+            def value(t: float, k: int = k, part: int = part) -> float:
+                return float(values(t)[k, part])
+
+            time = short_fall(value, times[max(i - 1, 0)], times[min(i + 1, SAMPLES)], float(tol[k, part]))
+            if time is not None:
+                found.append((time, self._kind(k, part), k))
+        return found
+
+    def _kind(self, k: int, part: int) -> str:
+        """What happens where an indicator of a row falls below its level."""
+        if part:
+            return ("slips", "moves on")[part - 1]
         if k == self.system.n_contacts:
             return "give way"
         return "opens" if self.closed[k] else "closes"

@@ -32,9 +32,9 @@ def plot(trajectory: Trajectory, scenario: Scenario | Scene | None = None) -> Fi
     """Return the figure of a run.
 
     On top stands the mechanism in its first state beside the phase portrait that tells most; a system without a drawing
-    has two portraits.  Below them coordinates stand left and their velocities right, quantities of equal unit together.
-    Then come the states of the contacts (at most the twenty with the largest impulses) and the energies.  Coordinates
-    that do not change are left out where others do.
+    has two portraits, or a wide one.  Below them coordinates stand left and their velocities right, quantities of equal
+    unit together.  Then come the states of the contacts (at most the twenty with the largest impulses) and the
+    energies.  Coordinates that do not change are left out where others do.
     """
     shown: Scenario | None = as_shown(scenario, trajectory)
     groups = _rows(trajectory)
@@ -50,7 +50,7 @@ def plot(trajectory: Trajectory, scenario: Scenario | Scene | None = None) -> Fi
         if narrow:
             head = [2.0] * (len(portraits) + (drawing is not None))
             figure.set_figheight(sum(head) + 1.45 * sum(bool(x) for pair in groups for x in pair) + sum(strip) + 1.4)
-        places = _places(figure, head, groups, strip, narrow)
+        places = _places(figure, head, groups, strip, narrow, len(portraits) + (drawing is not None))
         if drawing is not None:
             _picture(figure.add_subplot(places.pop(0)), trajectory, drawing)
         for pair in portraits:
@@ -74,8 +74,10 @@ def plot(trajectory: Trajectory, scenario: Scenario | Scene | None = None) -> Fi
     return figure
 
 
-def _places(figure: Figure, head: list[float], groups: Any, strip: list[float], narrow: bool) -> list[SubplotSpec]:
-    """Places of the panels from top to bottom: head, histories by pairs, strip of contacts, energies."""
+def _places(
+    figure: Figure, head: list[float], groups: Any, strip: list[float], narrow: bool, heads: int
+) -> list[SubplotSpec]:
+    """Places of the panels from top to bottom: one or two `heads`, histories by pairs, strip of contacts, energies."""
     pairs = [[names for names in pair if names] for pair in groups]
     if narrow:
         heights = [*head, *(1.45 for pair in pairs for _ in pair), *strip, 1.4]
@@ -83,7 +85,7 @@ def _places(figure: Figure, head: list[float], groups: Any, strip: list[float], 
         return [grid[row, 0] for row in range(len(heights))]
     heights = [*head, *(1.45 for _ in pairs), *strip, 1.45]
     grid = figure.add_gridspec(len(heights), 2, height_ratios=heights)
-    places = [grid[0, 0], grid[0, 1]] if head else []
+    places = [] if not head else [grid[0, 0], grid[0, 1]] if heads > 1 else [grid[0, :]]
     for row, pair in enumerate(pairs, len(head)):
         places += [grid[row, column] for column in range(len(pair))]
     return [*places, *(grid[row, :] for row in range(len(head) + len(pairs), len(heights)))]

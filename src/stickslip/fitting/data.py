@@ -245,11 +245,11 @@ def _check_frame(data: Samples, body: str, Q: Array, W: Array) -> None:
     if small.sum() < 8:
         return
 
-    def away(q: Array, own_axes: bool = False) -> float:
-        """Median distance of measured rates from those of the quaternions q [rad/s]."""
+    def away(q: Array, own_axes: bool = False, sign: float = 1.0) -> float:
+        """Median distance of measured rates, times a sign, from those of the quaternions q [rad/s]."""
         back = q[:-1] * np.array([1.0, -1.0, -1.0, -1.0])
         rate = 2.0 * (_product(back, q[1:]) if own_axes else _product(q[1:], back))[:, 1:] / dt[:, None]
-        return float(np.nanmedian(np.linalg.norm(rate - middle, axis=1)[small]))
+        return float(np.nanmedian(np.linalg.norm(rate - sign * middle, axis=1)[small]))
 
     size, right = float(np.nanmedian(np.linalg.norm(middle, axis=1)[small])), away(Q)
     if right <= 0.1 * size:
@@ -264,13 +264,20 @@ def _check_frame(data: Samples, body: str, Q: Array, W: Array) -> None:
         ),
         "quaternion": ("from body to world, got one from world to body", "give its conjugate", away(turned_back)),
         "order of the quaternion": ("qw, qx, qy, qz, with qw the real part, got another", "name the columns so", moved),
+        # a quaternion from world to body beside rates in the axes of the body has these numbers as well
+        "sign of the angular velocity": (
+            "that with which the quaternion turns, got the other one",
+            "change it; or, where the quaternion is from world to body and the angular velocity in the axes of the "
+            "body, give the conjugate, and turn the angular velocity by it",
+            away(Q, sign=-1.0),
+        ),
     }
-    what, (rule, advice, off) = min(guesses.items(), key=lambda each: each[1][2])
-    if off < 0.3 * right:
-        raise ValueError(
-            f"{data.name}: the {what} of {body!r} must be {rule} ({off:.2g} rad/s off so, {right:.2g} as given); "
-            f"{advice}."
-        )
+    off = min(each[2] for each in guesses.values())
+    if off < 0.3 * right:  # about one axis, several guesses may be alike
+        alike = {what: each for what, each in guesses.items() if each[2] <= off + 0.02 * size}
+        rules = ", or the ".join(f"{what} of {body!r} must be {each[0]}" for what, each in alike.items())
+        advice = "; or ".join(each[1] for each in alike.values())
+        raise ValueError(f"{data.name}: the {rules} ({off:.2g} rad/s off so, {right:.2g} as given); {advice}.")
 
 
 def turning(data: Samples) -> dict[str, Array]:

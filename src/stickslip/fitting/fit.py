@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -13,6 +13,7 @@ import numpy as np
 from stickslip.analysis.progress import Progress, reported
 from stickslip.checks import Array, counted, known_keywords, real_array, real_number, unknown_name, whole_number
 from stickslip.fitting import intervals
+from stickslip.fitting.directions import upward
 from stickslip.fitting.experiments import TIE, Experiment, Stepped
 from stickslip.fitting.notes import Notes
 from stickslip.fitting.problem import Problem
@@ -98,7 +99,9 @@ def fit(
     problem, subject = prepared(model, data, free, noise=noise, starts=starts, law=law, units=units, options=options)
     words = (noise is None, seed, count) if pieces is None else (noise is None, seed, count, pieces)
     own = subject.own_values(problem.names)
-    _check_units(problem, points_of(problem, own, min(count, _LOOKED_AT), seed))
+    looked_at = [points_of(problem, own, most, seed) for most in (min(count, _LOOKED_AT), _LOOKED_AT)]
+    _check_units(problem, looked_at[0])
+    _check_directions(problem, looked_at, subject.coordinates)
     opened = Notes.opened(notes, partial(_task, problem, subject, words))
     with closing(opened) as kept, reported(progress, f"fitting {subject.name}") as report:
         task = Search(own, count, seed, noise is None, kept, report)
@@ -253,6 +256,25 @@ def _check_units(problem: Problem, points: Sequence[Array]) -> None:
             f"{experiment}: column {channel!r} must be in the model's unit, got numbers {ratio:.3g} times what the "
             f"model says; they look like {_UNITS[unit]} of it. Give units={{{channel!r}: ...}}, or scale the column."
         )
+
+
+def _check_directions(problem: Problem, looked_at: Sequence[Sequence[Array]], coordinates: Collection[str]) -> None:
+    """ValueError where a column falls upward at all points over the ranges.
+
+    looked_at : a few points, and more of them, which are only looked at where the few say so
+    """
+    common: dict[tuple[str, str], tuple[float, float, float]] = {}
+    for number, z in enumerate(z for points in looked_at for z in points):
+        found = upward(_curves(problem, z), coordinates)
+        common = found if number == 0 else {key: said for key, said in common.items() if key in found}
+        if not common:
+            return
+    (experiment, channel), (data, model, time) = next(iter(common.items()))
+    raise ValueError(
+        f"{experiment}: column {channel!r} must point the way the model's does, got an acceleration of {data:+.3g} "
+        f"over the first {time:.3g} s, where the model has {model:+.3g}: it falls upward; change the sign of the "
+        "column, and of what was measured along with it."
+    )
 
 
 def _ranges(free: Any) -> tuple[tuple[str, ...], Array, Array]:

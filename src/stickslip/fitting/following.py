@@ -5,8 +5,9 @@ values predict a little more of the motion to within the noise, and this part fi
 better as a small distance grows over it.  So each step begins within the valley of the next, however far a small
 distance grows over the whole motion.  Parts of a fixed share of the time (a quarter, a half) would leave the valley.
 
-Reference: H. U. Voss, J. Timmer, J. Kurths, Nonlinear dynamical system identification from uncertain and indirect
-measurements, Int. J. Bifurcation and Chaos 14 (2004) 1905-1933.
+On the minima of chaotic motions and on multiple shooting: H. U. Voss, J. Timmer, J. Kurths, Nonlinear dynamical system
+identification from uncertain and indirect measurements, Int. J. Bifurcation and Chaos 14 (2004) 1905-1933.  Parts that
+grow as far as they are met are not in this paper.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import numpy as np
 
 from stickslip.checks import Array, real_array, real_number, unknown_name
 from stickslip.fitting.data import Samples, samples_from
+from stickslip.fitting.directions import check_rates, check_start, rates_by_coordinate
 from stickslip.fitting.experiments import Cycle, Experiment, Impacts, Motion, Stepped
 from stickslip.laws import ImpactLaw
 from stickslip.scenario import Scenario, as_scenario
@@ -45,7 +46,9 @@ class Subject:
         system = shown.system
         self.usual = float(shown.t_end) if self.scenario is not None else np.inf  # [s]
         self.step = np.inf if self.scenario is not None else float(options.get("dt", shown.dt))  # [s]
-        self.states = (*system.coordinate_names, *system.velocity_names)
+        self.coordinates = tuple(system.coordinate_names)
+        self.states = (*self.coordinates, *system.velocity_names)
+        self.rates = rates_by_coordinate(self.coordinates, system.velocity_names)
         self.own_start = dict(zip(self.states, (*shown.q0.tolist(), *shown.u0.tolist()), strict=True))
         self.quantities = shown.quantities
         self.may_vary = (*self.states, *(name for name in self.quantities if name.rpartition(".")[2] in TURNS))
@@ -75,6 +78,7 @@ class Subject:
                             f"{samples.name}: each motion must be given once, got its samples twice; counted twice "
                             "they would make intervals too narrow."
                         )
+                    check_rates(samples, self.rates)
                     motions.append(samples)
                     found.append(self._motion(samples, deviations))
         if not found:
@@ -97,6 +101,7 @@ class Subject:
             if name not in self.scenario.system.parameter_names:
                 known = self.scenario.system.parameter_names
                 raise ValueError(f"{samples.name}: params: {unknown_name('parameter', name, known)}")
+        check_start(samples, self.scenario)
         own = {**self.own_start, **samples.start}
         return Motion(self.scenario, self.law, samples, {name: float(own[name]) for name in deviations})
 

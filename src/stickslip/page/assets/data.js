@@ -65,6 +65,30 @@ function smoothed(values, times) {
   return found;
 }
 
+/** The body of a scene whose contacts are number k, where it is round: it may roll where others stick. */
+function roundBody(run, k) {
+  const motion = run.motion, solids = motion?.kind === "space";
+  if (!motion || (!solids && motion.kind !== "plane")) return null;
+  const body = (solids ? motion.bodies : motion.shapes).find((each) => each.channel === k);
+  const parts = body?.solids ?? body?.items ?? [];
+  return parts.length && parts.every((part) => part.kind === (solids ? "sphere" : "circle")) ? body : null;
+}
+
+/** Whether a round body moves along at time t: by more than a thousandth of the picture's size in the time of the run. */
+function rolls(run, k, t) {
+  const body = roundBody(run, k);
+  if (!body) return false;
+  const {motion} = run, at = between(motion.t, t), i = Math.max(0, Math.min(at.i, motion.t.length - 2));
+  const place = (frame) => {
+    if (motion.kind === "plane") return [0, 1].map((axis) => (body.moving.includes(axis) ? body.track[frame * body.moving.length + body.moving.indexOf(axis)] : 0));
+    const moving = motion.bodies.filter((each) => each.channel >= 0), from = 7 * (frame * moving.length + moving.indexOf(body));
+    return [motion.poses[from], motion.poses[from + 1], motion.poses[from + 2]];
+  };
+  const [x, y] = [place(i), place(i + 1)], [low, high] = motion.box ? [motion.box.slice(0, 3), motion.box.slice(3)] : [[motion.view[0], motion.view[2]], [motion.view[1], motion.view[3]]];
+  const way = Math.hypot(...x.map((v, a) => y[a] - v)), size = Math.hypot(...low.map((v, a) => high[a] - v));
+  return way * (run.t1 - run.t0) > 1e-3 * size * (motion.t[i + 1] - motion.t[i]);
+}
+
 /** Height of the view at each frame: smooth, and never so far from what it follows that this leaves the picture. */
 function followed({follow, t, view: [, , y0, y1]}) {
   const camera = smoothed(follow, t), reach = 0.1 * (y1 - y0);

@@ -2,6 +2,9 @@
 
 const FILM = {rate: 20, most: 240, width: 640, seconds: 8}; // frames a second, frames, pixels, seconds of the viewer's time
 
+/** Name of a file that is handed over, without its end: that of the system, or of the model file or run it came from. */
+function fileName() { return (settings.system || "run").replace(/\.(nc|toml)$/, ""); }
+
 function download(content, type, name) {
   const blob = content instanceof Blob ? content : new Blob([content], {type}), link = element("a", {download: name});
   link.href = URL.createObjectURL(blob);
@@ -39,7 +42,7 @@ async function film() {
       if (k % 10 === 9) { say(`Filming: ${k + 1} of ${count} frames.`); await new Promise((done) => setTimeout(done)); }
     }
     const bytes = gif(frames, width, height, Math.round(100 / FILM.rate));
-    download(bytes, "image/gif", `${settings.system || "run"}.gif`);
+    download(bytes, "image/gif", `${fileName()}.gif`);
     say(`A film of ${count} frames, ${Math.round(bytes.length / 1000)} kB.`);
     app.film = bytes;
   } finally { app.filming = false; go(now); play(playing); }

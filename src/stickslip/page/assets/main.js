@@ -26,6 +26,17 @@ function show(raw, {fresh = false, time} = {}) {
   sizeStage(run);
   app.dirty = true;
   paint();
+  if (fresh) placeClock(run);
+}
+
+/** The clock stands in the upper corner in which less is drawn, as the run goes on. */
+function placeClock(run) {
+  const clock = byId("clock"), covered = [false, true].map((aside) => {
+    clock.classList.toggle("aside", aside);
+    return app.stageKind === "plane" ? app.stage.covered(run, clock.getBoundingClientRect()) : Number(aside);
+  });
+  clock.classList.toggle("aside", covered[1] < covered[0]);
+  paint();
 }
 
 /** A system that was not shown before: curves, axes and speed that suit it. */
@@ -117,7 +128,7 @@ function showContacts(run) {
   const seen = new Set(run.contacts.flatMap((contact) => [...contact.state]));
   if (run.impacts.t.length) seen.add(IMPACT);
   byId("legend").replaceChildren(...[1, 2, 3, 5, 4].filter((state) => seen.has(state)).map((state) =>
-    element("span", {title: STATE_MEANINGS[state]}, element("span", {class: `dot ${STATES[state]}`}), STATE_WORDS[state])));
+    element("span", {title: STATE_MEANINGS[state]}, element("span", {class: `dot ${STATES[state]}`}), state === 1 && run.contacts.some((_, k) => roundBody(run, k)) ? "stick, roll" : STATE_WORDS[state])));
 }
 
 function showNumbers(run) {
@@ -211,10 +222,11 @@ function paintContacts(run) {
   const rows = byId("contacts").children;
   for (let k = 0; k < rows.length; k++) {
     const state = stateAt(run, k, app.t, HELD * holding()), [mark, , word] = rows[k].children;
-    if (rows[k].dataset.state === `${state}`) continue;
-    rows[k].dataset.state = state;
+    const rolling = state === 1 && rolls(run, k, app.t), shown = `${state}${rolling ? " rolls" : ""}`;
+    if (rows[k].dataset.state === shown) continue;
+    rows[k].dataset.state = shown;
     mark.className = `dot ${state ? STATES[state] : ""}`;
-    word.textContent = STATE_WORDS[state];
+    word.textContent = rolling ? "roll" : STATE_WORDS[state];
   }
 }
 
@@ -347,6 +359,18 @@ async function choose(system, hash = "") {
   await simulate({fresh: true, time});
 }
 
+/** The system and the settings of the address: at the start, after Back, or of a link that was pasted. */
+function chooseAddress() {
+  const wanted = new URLSearchParams(location.hash.slice(1)).get("system");
+  return choose(wanted in app.kinds ? wanted : app.first, location.hash);
+}
+
+/** A system that was picked by hand: Back leads to the one before. */
+function goTo(system) {
+  history.pushState(null, "", `#system=${encodeURIComponent(system)}`);
+  return choose(system);
+}
+
 function reset() {
   if (!app.description) return;
   if (app.kernels) { resetSettings(settings.system); app.showControls(); simulate(); return; }
@@ -364,7 +388,7 @@ async function share() {
 async function exportPage() {
   try {
     const blob = await (await ask("api/export", request())).blob();
-    download(blob, "text/html", `${settings.system.replace(/\.nc$/, "")}.html`);
+    download(blob, "text/html", `${fileName()}.html`);
     say(`A page of ${Math.round(blob.size / 1000)} kB that needs no server was written.`);
   } catch (error) { complain(error.message); }
 }
@@ -460,9 +484,10 @@ function bind() {
   byId("pictures").addEventListener("click", openPicker);
   byId("values-box").addEventListener("toggle", () => { app.dirty = true; });
   byId("controls").addEventListener("submit", (event) => event.preventDefault());
-  byId("system").addEventListener("change", (event) => choose(event.target.value));
+  byId("system").addEventListener("change", (event) => goTo(event.target.value));
+  window.addEventListener("hashchange", () => live() && app.first && chooseAddress());
   byId("compare").addEventListener("change", (event) => compare(event.target.checked));
-  byId("curves").addEventListener("click", () => app.run && download(csv(app.run), "text/csv", `${settings.system}.csv`));
+  byId("curves").addEventListener("click", () => app.run && download(csv(app.run), "text/csv", `${fileName()}.csv`));
   byId("film").addEventListener("click", film);
   byId("theme").addEventListener("click", () => dress(!dark()));
   bindStage();
@@ -543,8 +568,7 @@ async function startLive() {
     const groups = [["Model files", "model"], ["Saved runs", "saved"], ["Mechanisms", "library"], ["Scenes of bodies", "scene"]].map(([label, kind]) =>
       element("optgroup", {label}, ...catalogue.systems.filter((s) => s.kind === kind).map((s) => element("option", {value: s.name}, spokenWords(s.name)))));
     byId("system").append(...groups.filter((group) => group.children.length));
-    const wanted = new URLSearchParams(location.hash.slice(1)).get("system");
-    await choose(catalogue.systems.some((s) => s.name === wanted) ? wanted : catalogue.first, location.hash);
+    await chooseAddress();
   } catch (error) { complain(error.message); }
 }
 

@@ -16,7 +16,7 @@ async function openPicker() {
 function card(entry) {
   const button = element("button", {type: "button", class: "card-choice", "data-name": entry.name}, element("canvas", {"aria-hidden": "true"}),
     element("b", {}, spokenWords(entry.name)), element("span", {}, entry.title), element("small", {}, `${entry.words} · ${entry.source}`));
-  button.addEventListener("click", () => { byId("picker").close(); choose(entry.name); });
+  button.addEventListener("click", () => { byId("picker").close(); goTo(entry.name); });
   return button;
 }
 

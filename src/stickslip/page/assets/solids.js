@@ -30,7 +30,7 @@ class SolidStage extends SpaceView {
     this.set("eye", view.eye);
     this.set("light", LIGHT);
     this.set("faintness", view.radius * 5);
-    this.set("cell", niceBelow(view.radius * 0.6));
+    this.set("cell", tileOf(view));
     const crowd = this.placed(run, t, options);
     this.solids(crowd);
     for (const plane of crowd.planes) this.plane(plane, view);
@@ -100,8 +100,8 @@ class SolidStage extends SpaceView {
 
   plane({model, colour, solid}, view) {
     if (!model || hides(model, view)) return;
-    const gl = this.gl, {data, buffer} = this.planes, mesh = this.mesh(solid);
-    product(data, 0, underfoot(model, view.target), scaled(view.radius * (model[10] > 0.5 ? 12 : 1.5)));
+    const gl = this.gl, {data, buffer} = this.planes, mesh = this.mesh(solid), ground = model[10] > 0.5;
+    product(data, 0, underfoot(model, view.target, ground ? 2 * tileOf(view) : 0), scaled(view.radius * (ground ? 12 : 1.5)));
     data.set(colour, 16);
     gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
     gl.bufferData(gl.ARRAY_BUFFER, data, gl.DYNAMIC_DRAW);
@@ -221,6 +221,9 @@ void main() {
   }
   result = vec4(base * (0.5 + 0.22 * sky + 0.48 * sun) + shine, 1.0);
 }`;
+
+/** Side of a tile of the ground [m]: it stays while the camera comes nearer. */
+function tileOf(view) { return niceBelow(view.tile * 0.6); }
 
 function program(gl, vertex, fragment) {
   const handle = gl.createProgram();

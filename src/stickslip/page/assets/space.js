@@ -3,6 +3,8 @@
 const LIGHT = normalised([-0.45, -0.6, 1.1]);
 const ANGLE = 0.82; // of view, from bottom to top [rad]
 const FRONT = {yaw: -0.95, pitch: 0.36};
+const TINY = 12; // a few bodies whose way is longer than this many of their radii are looked at from near by
+const FEW = 12; // bodies that are a few
 
 /** What both ways of showing a scene share: the camera, and where the bodies are. */
 class SpaceView {
@@ -18,21 +20,22 @@ class SpaceView {
     return other ? box.map((x, k) => (k < 3 ? Math.min(x, other[k]) : Math.max(x, other[k]))) : box;
   }
 
-  /** What to look at: everything that moves, or the bodies as they go where they go far. */
+  /** What to look at: everything that moves, or the bodies as they go where they go far, or as they spread where they are small. */
   subject(run, t) {
     const [ax, ay, az, bx, by, bz] = this.both(run.motion.box), radius = 0.5 * Math.hypot(bx - ax, by - ay, bz - az) || 1;
     const path = run.motion.path ??= middlePath(run.motion);
-    if (path.radius * 4 > radius) return {target: [(ax + bx) / 2, (ay + by) / 2, (az + bz) / 2], radius, corners: halfDiagonals([bx - ax, by - ay, bz - az])};
+    const spreads = !this.earlier && path.spreads && TINY * run.motion.extent < radius;
+    if (!spreads && path.radius * 4 > radius) return {target: [(ax + bx) / 2, (ay + by) / 2, (az + bz) / 2], radius, corners: halfDiagonals([bx - ax, by - ay, bz - az])};
     const at = between(run.motion.t, t);
-    return {target: path.axes.map((axis) => mixed(axis, at)), radius: path.radius};
+    return {target: path.axes.map((axis) => mixed(axis, at)), radius: spreads ? mixed(path.reach, at) : path.radius, tile: spreads ? path.reach[0] : path.radius};
   }
 
   look(run, t, width, height) {
-    const {target, radius, corners} = this.subject(run, t), aspect = width / height;
+    const {target, radius, corners, tile = radius} = this.subject(run, t), aspect = width / height;
     const distance = (corners ? fitting(corners, aspect) : (2.6 * radius) / Math.min(1, aspect)) / this.zoom, c = Math.cos(this.pitch);
     const eye = [target[0] + distance * c * Math.cos(this.yaw), target[1] + distance * c * Math.sin(this.yaw), target[2] + distance * Math.sin(this.pitch)];
     const projection = perspective(ANGLE, aspect, distance * 0.02, distance * 30 + radius * 30);
-    return {matrix: multiplied(projection, lookAt(eye, target)), eye, target, radius, distance};
+    return {matrix: multiplied(projection, lookAt(eye, target)), eye, target, radius, tile, distance};
   }
 
   /** Model matrices of the bodies at time t, null for those that are not there.  They stand in one array, which the next call fills again. */
@@ -203,17 +206,22 @@ function fitting(points, aspect) {
   return 1.12 * Math.max(...points.map((x) => dot3(back, x) + Math.max(Math.abs(dot3(up, x)), Math.abs(dot3(right, x)) / aspect) / slope));
 }
 
-/** Mean position of the moving bodies over time, smoothed, and how far they are from it at most. */
+/** Mean position of the moving bodies over time, smoothed, and how far they are from it: at most, and at each frame. */
 function middlePath({poses, t, bodies, extent}) {
-  const count = bodies.filter((body) => body.channel >= 0).length, axes = [0, 1, 2].map(() => new Float32Array(t.length));
-  let radius = 0;
-  for (let i = 0; i < t.length && count; i++) {
-    const own = [];
-    for (let k = 0; k < count; k++) { const at = 7 * (i * count + k); if (poses[at] === poses[at]) own.push([poses[at], poses[at + 1], poses[at + 2]]); }
-    for (let a = 0; a < 3; a++) axes[a][i] = own.reduce((sum, x) => sum + x[a], 0) / Math.max(1, own.length);
-    for (const x of own) radius = Math.max(radius, Math.hypot(...sub(x, axes.map((axis) => axis[i]))));
-  }
-  return {axes: axes.map((axis) => smoothed(axis, t)), radius: count ? radius + 2 * extent : Infinity};
+  const count = bodies.filter((body) => body.channel >= 0).length, places = Array.from(t, (_, i) => placesAt(poses, count, i));
+  const mean = (own, a) => own.reduce((sum, x) => sum + x[a], 0) / Math.max(1, own.length);
+  const middles = [0, 1, 2].map((a) => Float32Array.from(places, (own) => mean(own, a))), axes = middles.map((axis) => smoothed(axis, t));
+  const farthest = (axis) => Float32Array.from(places, (own, i) => Math.max(0, ...own.map((x) => Math.hypot(...sub(x, axis.map((values) => values[i]))))));
+  const far = farthest(axes), calm = smoothed(far, t), reach = far.map((x, i) => Math.max(x, calm[i]) + 2 * extent);
+  const radius = farthest(middles).reduce((most, x) => Math.max(most, x), 0);
+  return {axes, reach, spreads: count > 1 && count <= FEW && places.every((own) => own.length === count), radius: count ? radius + 2 * extent : Infinity};
+}
+
+/** Places of the moving bodies that are there at frame i. */
+function placesAt(poses, count, i) {
+  const own = [];
+  for (let k = 0; k < count; k++) { const at = 7 * (i * count + k); if (poses[at] === poses[at]) own.push([poses[at], poses[at + 1], poses[at + 2]]); }
+  return own;
 }
 
 /** The stage for scenes in space on this machine. */
@@ -338,11 +346,14 @@ function hides(model, view) {
   return model[8] * (view.eye[0] - model[12]) + model[9] * (view.eye[1] - model[13]) + model[10] * (view.eye[2] - model[14]) <= 0;
 }
 
-/** A plane's frame moved within the plane below the point that is looked at, by whole numbers of its pattern. */
-function underfoot(model, target) {
-  const n = [model[8], model[9], model[10]], distance = dot3(sub(target, [model[12], model[13], model[14]]), n);
-  const moved = Float32Array.from(model);
-  for (let k = 0; k < 3; k++) moved[12 + k] = target[k] - distance * n[k];
+/** A plane's frame moved within the plane below the point that is looked at, by whole steps: its pattern stays where it is. */
+function underfoot(model, target, step = 0) {
+  const moved = Float32Array.from(model), way = sub(target, [model[12], model[13], model[14]]);
+  for (const axis of [0, 4]) {
+    const along = normalised([model[axis], model[axis + 1], model[axis + 2]]), length = dot3(way, along);
+    const steps = step > 0 ? step * Math.round(length / step) : length;
+    for (let k = 0; k < 3; k++) moved[12 + k] += steps * along[k];
+  }
   return moved;
 }
 

@@ -54,6 +54,19 @@ class PlaneStage {
     if (!options.bare) this.scaleBar();
   }
 
+  /** Points within a rectangle of the screen on which something is drawn, at some instants of a run. */
+  covered(run, {left, top, width, height}) {
+    const own = this.canvas.getBoundingClientRect();
+    let points = 0;
+    for (const part of [0, 0.3, 0.6, 1]) {
+      this.draw(run, run.t0 + part * (run.t1 - run.t0), {speed: 1});
+      const ratio = this.canvas.width / this.width, [x, y, w, h] = [left - own.left, top - own.top, width, height].map((v) => Math.round(v * ratio));
+      const {data} = this.context.getImageData(x, y, Math.max(1, w), Math.max(1, h));
+      for (let i = 3; i < data.length; i += 4) points += data[i] > 0;
+    }
+    return points;
+  }
+
   /** Bodies of the run that is compared with, faint, at the same instant. */
   ghost(run, t) {
     const at = between(run.motion.t, Math.min(t, run.t1));
