@@ -78,6 +78,11 @@ def cube_fit(number, frames=15, options=STEPPED, seed=7):
     noise = {f"cube.{axis}": 5e-4 for axis in "xyz"} | {f"cube.q{axis}": 2.5e-3 for axis in "wxyz"}
     generator = np.random.default_rng([seed, number])
     data = {n: clean[n] + s * generator.standard_normal(len(clean.t)) for n, s in noise.items()}
+    turned = [
+        f"cube.q{axis}" for axis in "wxyz"
+    ]  # a camera gives quaternions of length one; data off by 1 % is refused
+    length = np.sqrt(sum(data[n] ** 2 for n in turned))
+    data |= {n: data[n] / length for n in turned}
     free = {"friction": (0.1, 0.35), "restitution": (0.1, 0.5)}
     return ss.fit(
         scene, {"t": clean.t, **data}, free, noise=noise, search=0, profile=False, options=options, progress=False
