@@ -15,9 +15,12 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="shells of POSIX")
 RUN = "run bouncing_ball --t-end 0.02 --engine reference"
 
 
-def shell(arguments, streams):
+def shell(arguments, streams, buffered=True):
     command = f'exec "{sys.executable}" -m stickslip {arguments} {streams}'
-    return subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=120, check=False)
+    environment = {**os.environ, "PYTHONUNBUFFERED": "" if buffered else "1"}
+    return subprocess.run(
+        ["sh", "-c", command], capture_output=True, text=True, timeout=120, check=False, env=environment
+    )
 
 
 def test_closed_streams_do_no_harm(tmp_path):
@@ -28,8 +31,10 @@ def test_closed_streams_do_no_harm(tmp_path):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
-def test_an_output_that_cannot_be_written_is_told():
-    done = shell("--version", "> /dev/full")
+@pytest.mark.parametrize("buffered", [True, False])
+@pytest.mark.parametrize("arguments", ["--version", "list --json"])
+def test_an_output_that_cannot_be_written_is_told(arguments, buffered):
+    done = shell(arguments, "> /dev/full", buffered)
     assert done.returncode == 1
     assert done.stderr == "stickslip: error: the system refuses to read or write: No space left on device\n"
 

@@ -25,11 +25,12 @@ class VelocityCorners:
     @classmethod
     def of(cls, system: Any) -> VelocityCorners | None:
         """The corners of a system's forces; None without any, and where forces are no expressions."""
-        if not callable(getattr(system, "equations", None)):
-            return None
         import sympy as sp
 
-        equations = system.equations()
+        try:
+            equations = system.equations()
+        except (AttributeError, ValueError):  # another kind of system, or one that was given as functions
+            return None
         velocities, found = set(equations.u), []
         for term in equations.h.atoms(sp.Abs, sp.Max, sp.Min):
             if term.free_symbols & velocities:
