@@ -1,10 +1,10 @@
 """Limits and slack ropes that a step leads past, though they seemed out of its reach when its rows were set up.
 
-Which of them take part is told before a step is solved, by how far blows may send the bodies (`joint_rows`).  That is an
-estimate: with bodies of unlike inertia a blow turns one of them far faster than anything came.  So the end velocities are
-looked at.  With x the coordinate at the midpoint and u its rate at the end, a limit is passed where x + dt u is beyond
-it, and a rope where its row is slower than what its slack allows.  What is passed takes part, and the step is solved
-again from the impulses of the last one.
+Which of them take part is told before a step is solved, by how far blows may send the bodies (`joint_rows`).  That is
+an estimate: with bodies of unlike inertia a blow turns one of them far faster than anything came.  So the end
+velocities are looked at.  With x the coordinate at the midpoint and u its rate at the end, a limit is passed where
+x + dt u is beyond it, and a rope where its row is slower than what its slack allows.  What is passed takes part, and
+the step is solved again from the impulses of the last one.
 """
 
 from __future__ import annotations
