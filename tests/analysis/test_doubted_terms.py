@@ -95,3 +95,25 @@ def test_corners_of_functions_are_told():
     scenario = slider(ss.FrictionCurve(lambda v, p: max(0.2, p[0] - 0.2 * v)), mu=0.5)
     found = ss.sensitivity(scenario, ["v"], t_end=0.4, samples=2, rtol=1e-9)
     assert not found.reliable and "have a corner" in found.reason
+
+
+def bounced(x0, speed, k, t):
+    """x of a point of mass 1 that met a wall with the force k x^(3/2) at x = 0 (Hertz 1882), and has left it."""
+    quarter = math.sqrt(math.pi) * math.gamma(0.4) / (2.5 * math.gamma(0.9))  # of the integral of 1/sqrt(1 - z^2.5)
+    contact = 2.0 * quarter * (1.25 * speed**2 / k) ** 0.4 / speed
+    return -speed * (t + x0 / speed - contact)  # x0 < 0: it flies for -x0 / speed
+
+
+def test_a_contact_of_hertz():
+    """The motion failed behind its kink, where (-x)^(3/2) is no real number; A has an infinite slope beside it."""
+    k = sp.Symbol("k")
+    far = ss.Contact("far", gap=5.0 - x)
+    system = ss.LagrangianSystem.from_energies(
+        [x], velocities=[v], kinetic=v**2 / 2, forces=[-k * sp.Max(0, x) ** sp.Rational(3, 2)], contacts=[far],
+        parameters={k: 1e3}, name="hertz",
+    )  # fmt: skip
+    at = (-0.3, 1.0, 1e3)
+    found = ss.sensitivity(ss.Scenario(system, [at[0]], [at[1]], 0.01, 0.8), ["x", "v", "k"], samples=2)
+    exact = [bounced(*(y + 1e-30j * (i == j) for i, y in enumerate(at)), 0.8).imag / 1e-30 for j in range(3)]
+    assert found.trajectory.q[-1, 0] == pytest.approx(bounced(*at, 0.8), abs=1e-9)
+    assert found.reliable and found.end[0] == pytest.approx(exact, rel=1e-8)

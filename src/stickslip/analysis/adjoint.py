@@ -152,7 +152,7 @@ class AdjointMotion(VariedMotion):
         if not arcs:
             return
         begin, done = self.X, self.done
-        fine = None if self.slopes.exact or self.again else self._cut(arcs, 2 * PIECES)
+        fine = None if self.again or not self.compares else self._cut(arcs, 2 * PIECES)
         self.done = done
         cut = self._cut(arcs)
         if cut is None:

@@ -120,6 +120,17 @@ def doubt_corners_of_parameters(motion: VariedMotion) -> None:
                     )
 
 
+def has_rough_powers(motion: VariedMotion) -> bool:
+    """Whether forces have powers such as max(0, -x)^(3/2), whose derivatives are not smooth beside a kink."""
+    equations = _equations(motion)
+    if equations is None:
+        return False
+    import sympy as sp
+
+    powers = [x for part in (equations.h, sp.Tuple(*equations.mu_slip)) for x in part.atoms(sp.Pow)]
+    return any(not x.exp.is_integer and x.base.atoms(sp.Abs, sp.Max, sp.Min, sp.Piecewise) for x in powers)
+
+
 def doubt_ranges(motion: VariedMotion, z: Array) -> None:
     """Doubt columns that move a coefficient, or a parameter, which is at the end of its range; z, the start."""
     D = motion.basis()[:, 2 * motion.f + 1 :]

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.analysis.collocation import NODES, STAGES, collocated
-from stickslip.analysis.doubted_terms import doubt_corners_of_parameters, doubt_ranges
+from stickslip.analysis.doubted_terms import doubt_corners_of_parameters, doubt_ranges, has_rough_powers
 from stickslip.analysis.linearised_motion import MARGIN, LinearisedMotion
 from stickslip.analysis.saltation import Undefined
 from stickslip.analysis.shared_loads import holds_with_room, implied
@@ -37,6 +37,7 @@ _GRAZING = 1e-7  # a rate of a guard below this share of its terms
 _TOGETHER = 1e-6  # times of coinciding events may move apart by this share
 _ROUNDING = 1e-13  # share of the run by which times that a quantity does not move seem to move
 _AT_ONCE = 1e-10  # share of the run: events that near are at once
+_GRADES = 0.25 ** np.arange(1, 15)  # where steps end beside a singular kink, in shares of an arc
 _BLURRED = 1e-7  # share by which derivatives of functions with corners may be wrong
 _SAME_FIELD = 1e-9  # fields that differ by less than this share are one
 
@@ -74,6 +75,8 @@ class VariedMotion(LinearisedMotion):
         self.vague = 0.0  # time [s] whose round-off is that of the last event: its indicator has a round-off, too
         self.edges: list[tuple[float, str]] = []  # corners of laws that the last mode was entered at
         self.corners = VelocityCorners.of(self.system)
+        self.rough = has_rough_powers(self)
+        self.compares = self.rough or not self.slopes.exact  # corners may be where nobody knows of them
         self.blur: tuple[Any, Any, float, float] | None = None  # see `_compare`
         self.told_corner = False  # a motion on a corner is told once
 
@@ -134,7 +137,7 @@ class VariedMotion(LinearisedMotion):
         edges, asked = self._edges(arc, stops)
         pieces = np.diff(edges) * PIECES / max(arc.t_E - arc.t_A, 1e-300)
         found = [*self._collocated(arc, edges, pieces)]
-        if not self.slopes.exact:
+        if self.compares:
             self._compare(arc.t_A, found[-1], [*self._collocated(arc, edges, 2.0 * pieces)][-1])
         yield from (X for X, wanted in zip(found, asked, strict=True) if wanted)
 
@@ -166,14 +169,16 @@ class VariedMotion(LinearisedMotion):
         )  # fmt: skip
 
     def _doubt_functions(self) -> None:
-        """Doubt functions where collocation steps of half the length give another X: they have corners.
+        """Doubt functions and powers where collocation steps of half the length give another X: they have corners.
 
-        Of expressions corners are known, and steps end there.
+        Of other expressions corners are known, and steps end there.
         """
         if self.blur is not None and np.any(self.blur[0] > _BLURRED * self.blur[1]):
             share = float(np.max(self.blur[0] / np.maximum(self.blur[1], 1e-300)))
             self.doubt(
-                self.blur[3], f"functions of {self.system.name!r} have a corner: the derivative is good to {share:.0e}"
+                self.blur[3],
+                f"{'powers' if self.slopes.exact else 'functions'} of {self.system.name!r} have a corner: the derivative "
+                f"is good to {share:.0e}",
             )
 
     def _edges(self, arc: Arc, stops: Array) -> tuple[Array, np.ndarray]:
@@ -182,6 +187,10 @@ class VariedMotion(LinearisedMotion):
         The end is one of them.
         """
         cuts = [] if self.corners is None else self.corners.passed(arc, self.p)
+        if self.rough:  # A grows without bound, or has a slope that does, beside a kink
+            ends = [t for t in (arc.t_A, arc.t_E) if self._kinks_at(t, arc.vector(t)[: self.f])]
+            around = np.array([*cuts, *ends])[:, None] + np.outer([-1.0, 1.0], (arc.t_E - arc.t_A) * _GRADES).ravel()
+            cuts = [*cuts, *around[(arc.t_A < around) & (around < arc.t_E)]]
         times = np.concatenate([stops, cuts])
         order = np.argsort(times, kind="stable")
         asked = np.concatenate([(np.arange(len(times)) < len(stops))[order], [True]])
