@@ -1,13 +1,14 @@
 """`stickslip fit NAME data.csv --free friction=0:1`: parameters from measurements."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from stickslip.cli.options import LawIfGiven, Name, Settings, grouped
 from stickslip.cli.output import Results, line
 from stickslip.cli.settings import range_from, scenario_with
+from stickslip.io.printable import plain
 
 
 @grouped
@@ -44,10 +45,18 @@ def fit(
         Path | None,
         typer.Option("--resume", help="A file that keeps what was computed; a fit goes on from it.", metavar="FILE"),
     ] = None,
+    kept: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--kept", help="A motion kept back: predicted by the fit, beside the error to expect.", metavar="FILE"
+        ),
+    ] = None,
+    folds: Annotated[int, typer.Option(help="Parts left out one after the other for the error to expect.")] = 5,
     *,
     results: Results,
 ) -> None:
     """Find the parameters with which a system comes nearest to measured motions, with intervals."""
+    from stickslip.fitting.compare import apart
     from stickslip.fitting.fit import fit as compute
 
     scenario = scenario_with(settings or [], name)
@@ -57,11 +66,13 @@ def fit(
         raise ValueError("--free must name each quantity once, got one of them twice.")
     if not ranges:
         raise ValueError("--free must name at least one quantity with its range, such as --free friction=0:1.")
+    asked = {"starts": _numbers(start, "--start") or None, "law": law, "units": dict(_pairs(unit, "--unit"))}
+    task = (scenario, [str(path) for path in data], ranges)
     found = compute(
-        scenario, [str(path) for path in data], ranges, noise=_noise(noise), starts=_numbers(start, "--start") or None,
-        law=law, units=dict(_pairs(unit, "--unit")), search=search, seed=seed, level=level, bootstrap=bootstrap,
-        shooting=shooting, notes=resume,
+        *task, noise=_noise(noise), search=search, seed=seed, level=level, bootstrap=bootstrap, shooting=shooting,
+        notes=resume, **asked,
     )  # fmt: skip
+    missed = _judged(task, found, kept, folds, asked) if kept else {}
     if results.plot is not None:
         results.save(found.plot, f"Fit: {scenario.title}")
 
@@ -70,8 +81,23 @@ def fit(
         line(head, "bold")
         for text in rest:
             line(f"  {text}")
+        if missed:
+            said = [f"{each.error:.4g} +- {each.standard_error:.2g}" for each in missed.values()]
+            far = f"{apart(*missed.values()):+.1f} standard errors apart"
+            line(f"  error to expect: {said[0]} of the noise; of the data kept back: {said[1]}, {far}")
 
-    results.tell(found.report(), show)
+    ends = {name: [plain(each.error), plain(each.standard_error)] for name, each in missed.items()}
+    results.tell({**found.report(), **ends}, show)
+
+
+def _judged(task: Any, found: Any, kept: list[Path], folds: int, asked: dict[str, Any]) -> dict[str, Any]:
+    """What is missed of parts of the data that their fit has not seen, and of the data kept back."""
+    from stickslip.checks import whole_number
+    from stickslip.fitting.compare import judged
+
+    parts, files = whole_number(folds, "--folds", 2), [str(path) for path in kept]
+    _, expected, other = judged(task, found, files, parts, found.seed, noise=found.noise, **asked)
+    return {"expected": expected, "kept": other}
 
 
 def _pairs(texts: list[str] | None, option: str) -> list[tuple[str, str]]:

@@ -162,22 +162,37 @@ def compare_fits(
             fits[name], unknowns[name] = whole, len(free)
             step()
             asked = {key: task[key] for key in _OF_THE_PROBLEM if key in task}
-            problem, _ = prepared(model, data, free, **asked)
-            errors[name], expected[name] = left_out(problem, whole, count, seed, step)
-            if kept is not None:
-                others[name] = predicted(prepared(model, kept, free, **asked)[0], whole, by_experiment(problem, count))
+            errors[name], expected[name], other = judged((model, data, free), whole, kept, count, seed, step, **asked)
+            if other is not None:
+                others[name] = other
     order = sorted(errors, key=lambda each: expected[each].error)
     return Comparison(tuple(order), fits, errors, unknowns, expected, others)
 
 
-def left_out(
-    problem: Problem, whole: Fit, folds: int, seed: int, step: Callable[[], None] = lambda: None
+def judged(
+    task: tuple[Any, Any, Any], whole: Fit, kept: Any, folds: int, seed: int, step: Callable[[], None] = lambda: None,
+    **asked: Any,
+) -> tuple[Array, Missed, Missed | None]:  # fmt: skip
+    """Errors of parts that were left out, what was missed of them, and of data that was kept back, if any.
+
+    task : model, data, free;  whole : the fit to all data;  asked : keywords of `prepared`
+    """
+    model, data, free = task
+    problem, _ = prepared(model, data, free, **asked)
+    errors, expected = _left_out(problem, whole, folds, seed, step)
+    if kept is None:
+        return errors, expected, None
+    return errors, expected, _predicted(prepared(model, kept, free, **asked)[0], whole, _by_experiment(problem, folds))
+
+
+def _left_out(
+    problem: Problem, whole: Fit, folds: int, seed: int, step: Callable[[], None]
 ) -> tuple[Array, Missed]:
     """Errors (folds,) of the parts that were left out, and what was missed of all of them.
 
     Each part is predicted by a fit to the others, which begins at the fit to all.
     """
-    kinds, unit = np.unique(problem.experiment if by_experiment(problem, folds) else problem.row, return_inverse=True)
+    kinds, unit = np.unique(problem.experiment if _by_experiment(problem, folds) else problem.row, return_inverse=True)
     if len(kinds) < folds:
         raise ValueError(f"folds must be at most the number of moments that were measured, {len(kinds)}, got {folds}.")
     part = (np.random.default_rng(seed).permutation(len(kinds)) % folds)[unit]
@@ -192,12 +207,12 @@ def left_out(
     return errors, _missed(squares, unit, ~problem.tied)
 
 
-def by_experiment(problem: Problem, folds: int) -> bool:
+def _by_experiment(problem: Problem, folds: int) -> bool:
     """Whether whole experiments are left out; where there are fewer than parts, moments and impacts are."""
     return len(problem.experiments) >= folds
 
 
-def predicted(problem: Problem, whole: Fit, whole_experiments: bool) -> Missed:
+def _predicted(problem: Problem, whole: Fit, whole_experiments: bool) -> Missed:
     """What a fit misses of data that it has not seen, with every start where it was measured."""
     z = problem.shares(np.array([whole.values[name] for name in problem.names]))
     unit = np.unique(problem.experiment if whole_experiments else problem.row, return_inverse=True)[1]
