@@ -464,7 +464,9 @@ def main(arguments: list[str] | None = None) -> dict[str, Judged]:
     report(found)
     name = min(found, key=lambda each: found[each].totals.mean())
     best = found[name]
-    print(f"means of the values over the fits of {name!r}: " + ", ".join(f"{k} {x:.4g}" for k, x in best.middle.items()))
+    print(
+        f"means of the values over the fits of {name!r}: " + ", ".join(f"{k} {x:.4g}" for k, x in best.middle.items())
+    )
     print(f"error to expect, of tosses not seen: {mean_of(best.totals)}")
     if options.kept is not None:
         kept = read(options.kept)

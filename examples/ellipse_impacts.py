@@ -13,8 +13,8 @@ where an impact is doubtful: data of Fazeli, Donlon, Drumwright and Rodriguez 20
 clockwise: with the other sense no impulse at the contact explains the spin (least error 0.29 in place of 0.056).
 Without a file, the example makes impacts up.
 
-The error to expect of other impacts is that of cross-validation.  `--kept other.npz` puts it to the test: laws fitted to
-all of `--data` predict another file, and the difference is printed in standard errors.  `--splits 6` does this with
+The error to expect of other impacts is that of cross-validation.  `--kept other.npz` puts it to the test: laws fitted
+to all of `--data` predict another file, and the difference is printed in standard errors.  `--splits 6` does this with
 random halves of the data.
 
 Run: python examples/ellipse_impacts.py --data ellipse_impacts.npz --kept other.npz --plot laws.png

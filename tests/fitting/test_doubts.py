@@ -16,7 +16,9 @@ def _fit(y, free=(0.3, 0.95), **options):
 
 @pytest.fixture(scope="module")
 def heights():
-    run = ss.library.bouncing_ball(restitution=0.8).simulate(dt=1e-3, t_end=1.45, stepper="event-driven", progress=False)
+    run = ss.library.bouncing_ball(restitution=0.8).simulate(
+        dt=1e-3, t_end=1.45, stepper="event-driven", progress=False
+    )
     return np.interp(T, run.t, run["y"]) + 2e-3 * np.random.default_rng(3).standard_normal(len(T))
 
 
@@ -37,7 +39,9 @@ def test_a_model_that_cannot_explain_the_data_says_so(heights):
 def test_ends_of_ranges_are_told(heights):
     assert "restitution lies at the upper end" in _fit(heights, (0.3, 0.79), noise=2e-3)[1]
     found, told = _fit(heights, (0.3, 0.80015), noise=2e-3)
-    assert found.values["restitution"] < 0.80015 < found.values["restitution"] + 3 * found.standard_errors["restitution"]
+    assert (
+        found.values["restitution"] < 0.80015 < found.values["restitution"] + 3 * found.standard_errors["restitution"]
+    )
     assert told == "the interval of restitution is cut off at the upper end of its range"
 
 

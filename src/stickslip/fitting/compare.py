@@ -185,9 +185,7 @@ def judged(
     return errors, expected, _predicted(prepared(model, kept, free, **asked)[0], whole, _by_experiment(problem, folds))
 
 
-def _left_out(
-    problem: Problem, whole: Fit, folds: int, seed: int, step: Callable[[], None]
-) -> tuple[Array, Missed]:
+def _left_out(problem: Problem, whole: Fit, folds: int, seed: int, step: Callable[[], None]) -> tuple[Array, Missed]:
     """Errors (folds,) of the parts that were left out, and what was missed of all of them.
 
     Each part is predicted by a fit to the others, which begins at the fit to all.

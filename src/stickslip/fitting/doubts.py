@@ -1,7 +1,7 @@
 """Reasons to doubt a fit: values at the ends of their ranges, and data that the model does not explain.
 
-Intervals say how far chance may have moved the values, if the model is right and the noise of neighbours is independent.
-Where residuals tell that this is not so, the intervals are too narrow, however small they are.
+Intervals say how far chance may have moved the values, if the model is right and its noise is independent.  Where
+residuals tell otherwise, the intervals are too narrow.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def misfit(curves: Sequence[Curve], chi2: float, freedom: int, estimated: bool) 
     found = []
     if not estimated and freedom > 0 and chi2 > _CLEARLY * freedom and stats.chi2.sf(chi2, freedom) < _CHANCE:
         found.append(
-            f"the model misses the data by {np.sqrt(chi2 / freedom):.3g} times the noise that was given: one of the two "
-            "is wrong, and intervals are too narrow"
+            f"the model misses the data by {np.sqrt(chi2 / freedom):.3g} times the noise that was given: one of the "
+            "two is wrong, and intervals are too narrow"
         )
     if estimated:
         little = [
@@ -70,8 +70,8 @@ def misfit(curves: Sequence[Curve], chi2: float, freedom: int, estimated: bool) 
     ]
     if alike:
         found.append(
-            f"neighbouring residuals are alike: {', '.join(alike[:4])}; the model misses something, or the noise is not "
-            "independent, and intervals are too narrow"
+            f"neighbouring residuals are alike: {', '.join(alike[:4])}; the model misses something, or the noise is "
+            "not independent, and intervals are too narrow"
         )
     return found
 

@@ -179,7 +179,7 @@ def _result(
                     partial(intervals.profile, problem, z, chi2, i, side, limit, float(spread[i])),
                 )
             else:
-                at = float(z[i] + side * np.sqrt(limit.rise) * spread[i])
+                at = float(np.clip(z[i] + side * np.sqrt(limit.rise) * spread[i], 0.0, 1.0))
             sides.append(float(problem.low[i] + at * problem.width[i]))
         ends[name] = (sides[0], sides[1])
     drawn = np.zeros((0, k))

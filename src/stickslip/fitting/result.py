@@ -91,7 +91,7 @@ class Fit:
 
     @property
     def bootstrap_intervals(self) -> dict[str, tuple[float, float]]:
-        """Name -> (low, high), between which the share `level` of the values of the bootstrap lies; empty without one."""
+        """Name -> (low, high), which hold the share `level` of the values of the bootstrap; empty without one."""
         if not len(self.bootstrap):
             return {}
         low, high = np.quantile(self.bootstrap, [0.5 - 0.5 * self.level, 0.5 + 0.5 * self.level], axis=0)

@@ -161,8 +161,8 @@ class Search:
         order = np.argsort(scores, kind="stable")[:_STARTS]
         if not scores[order[0]] < float(np.mean(np.log1p(problem.lost**2))):
             raise RuntimeError(
-                f"no point of the search has a motion: {_why(problem, points[order[0]]).rstrip('.')}; look at the data, "
-                "or give other ranges for free=."
+                f"no point of the search has a motion: {_why(problem, points[order[0]]).rstrip('.')}; look at the "
+                "data, or give other ranges for free=."
             )
         found: list[tuple[Array, float]] = []
         for number, k in enumerate(order):
