@@ -62,8 +62,8 @@ def test_the_shell_predicts_a_film_that_was_kept_back(tmp_path, capsys):
         (tmp_path / name).write_text("t,y\n" + table, encoding="utf-8")
     own, other = (str(tmp_path / name) for name in ("own.csv", "other.csv"))
     free = ["--free", "restitution=0.6:0.95", "--search", "0", "--noise", "0.002"]
-    assert main(["fit", "bouncing_ball", own, *free, "--kept", other, "--folds", "4"]) == 0
+    assert main(["fit", "bouncing_ball", own, *free, "--kept", other]) == 0
     told = capsys.readouterr().out
     assert "error to expect:" in told and "standard errors apart" in told
-    assert main(["fit", "bouncing_ball", own, *free, "--kept", other, "--folds", "1"]) == 2
-    assert "--folds" in capsys.readouterr().err
+    assert main(["fit", "bouncing_ball", own, *free, "--kept", str(tmp_path / "none.csv")]) == 2
+    assert "there is no file" in capsys.readouterr().err

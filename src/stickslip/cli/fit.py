@@ -47,16 +47,12 @@ def fit(
     ] = None,
     kept: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--kept", help="A motion kept back: predicted by the fit, beside the error to expect.", metavar="FILE"
-        ),
+        typer.Option("--kept", help="A motion kept back, predicted by the fit.", metavar="FILE"),
     ] = None,
-    folds: Annotated[int, typer.Option(help="Parts left out one after the other for the error to expect.")] = 5,
     *,
     results: Results,
 ) -> None:
     """Find the parameters with which a system comes nearest to measured motions, with intervals."""
-    from stickslip.fitting.compare import apart
     from stickslip.fitting.fit import fit as compute
 
     scenario = scenario_with(settings or [], name)
@@ -68,11 +64,12 @@ def fit(
         raise ValueError("--free must name at least one quantity with its range, such as --free friction=0:1.")
     asked = {"starts": _numbers(start, "--start") or None, "law": law, "units": dict(_pairs(unit, "--unit"))}
     task = (scenario, [str(path) for path in data], ranges)
+    unseen = _kept_back(task, kept, asked) if kept else None
     found = compute(
         *task, noise=_noise(noise), search=search, seed=seed, level=level, bootstrap=bootstrap, shooting=shooting,
         notes=resume, **asked,
     )  # fmt: skip
-    missed = _judged(task, found, kept, folds, asked) if kept else {}
+    beside, told = ({}, "") if unseen is None else _judged(task, found, unseen, asked)
     if results.plot is not None:
         results.save(found.plot, f"Fit: {scenario.title}")
 
@@ -81,23 +78,37 @@ def fit(
         line(head, "bold")
         for text in rest:
             line(f"  {text}")
-        if missed:
-            said = [f"{each.error:.4g} +- {each.standard_error:.2g}" for each in missed.values()]
-            far = f"{apart(*missed.values()):+.1f} standard errors apart"
-            line(f"  error to expect: {said[0]} of the noise; of the data kept back: {said[1]}, {far}")
+        if told:
+            line(f"  {told}")
 
-    ends = {name: [plain(each.error), plain(each.standard_error)] for name, each in missed.items()}
-    results.tell({**found.report(), **ends}, show)
+    results.tell({**found.report(), **beside}, show)
 
 
-def _judged(task: Any, found: Any, kept: list[Path], folds: int, asked: dict[str, Any]) -> dict[str, Any]:
-    """What is missed of parts of the data that their fit has not seen, and of the data kept back."""
-    from stickslip.checks import whole_number
-    from stickslip.fitting.compare import judged
+def _kept_back(task: Any, files: list[Path], asked: dict[str, Any]) -> Any:
+    """The task with other files, which are checked before hours of fitting."""
+    from stickslip.fitting.fit import prepared
 
-    parts, files = whole_number(folds, "--folds", 2), [str(path) for path in kept]
-    _, expected, other = judged(task, found, files, parts, found.seed, noise=found.noise, **asked)
-    return {"expected": expected, "kept": other}
+    model, _, ranges = task
+    unseen = (model, [str(path) for path in files], ranges)
+    prepared(*unseen, noise=1.0, **asked)
+    return unseen
+
+
+def _judged(task: Any, found: Any, unseen: Any, asked: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """Error to expect by cross-validation, and of the data kept back, with standard errors, in noise; and in words."""
+    from stickslip.fitting.compare import apart, judged
+    from stickslip.fitting.fit import prepared
+
+    own, kept = (prepared(*each, noise=found.noise, **asked)[0] for each in (task, unseen))
+    _, expected, other = judged(own, found, kept, 5, found.seed)
+    assert other is not None
+    said = [f"{each.error:.4g} +- {each.standard_error:.2g}" for each in (expected, other)]
+    far = apart(expected, other)
+    ends = {"expected": expected, "kept": other}
+    return (
+        {name: [plain(each.error), plain(each.standard_error)] for name, each in ends.items()} | {"apart": plain(far)},
+        f"error to expect: {said[0]} of the noise; of the data kept back: {said[1]}, {far:+.1f} standard errors apart",
+    )
 
 
 def _pairs(texts: list[str] | None, option: str) -> list[tuple[str, str]]:

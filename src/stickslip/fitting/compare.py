@@ -158,11 +158,15 @@ def compare_fits(
         for name, keywords in models.items():
             task = {**common, **keywords, "noise": noise, "seed": seed}
             model, free = task.pop("model"), task.pop("free")
+            asked = {key: task[key] for key in _OF_THE_PROBLEM if key in task}
+            unseen = (
+                None if kept is None else prepared(model, kept, free, **asked)[0]
+            )  # checked before hours of fitting
             whole = fit(model, data, free, **{**task, "progress": False})
             fits[name], unknowns[name] = whole, len(free)
             step()
-            asked = {key: task[key] for key in _OF_THE_PROBLEM if key in task}
-            errors[name], expected[name], other = judged((model, data, free), whole, kept, count, seed, step, **asked)
+            problem, _ = prepared(model, data, free, **asked)
+            errors[name], expected[name], other = judged(problem, whole, unseen, count, seed, step)
             if other is not None:
                 others[name] = other
     order = sorted(errors, key=lambda each: expected[each].error)
@@ -170,19 +174,16 @@ def compare_fits(
 
 
 def judged(
-    task: tuple[Any, Any, Any], whole: Fit, kept: Any, folds: int, seed: int, step: Callable[[], None] = lambda: None,
-    **asked: Any,
-) -> tuple[Array, Missed, Missed | None]:  # fmt: skip
+    problem: Problem, whole: Fit, kept: Problem | None, folds: int, seed: int, step: Callable[[], None] = lambda: None
+) -> tuple[Array, Missed, Missed | None]:
     """Errors of parts that were left out, what was missed of them, and of data that was kept back, if any.
 
-    task : model, data, free;  whole : the fit to all data;  asked : keywords of `prepared`
+    whole : the fit to all data;  kept : the problem of the data kept back
     """
-    model, data, free = task
-    problem, _ = prepared(model, data, free, **asked)
     errors, expected = _left_out(problem, whole, folds, seed, step)
     if kept is None:
         return errors, expected, None
-    return errors, expected, _predicted(prepared(model, kept, free, **asked)[0], whole, _by_experiment(problem, folds))
+    return errors, expected, _predicted(kept, whole, _by_experiment(problem, folds))
 
 
 def _left_out(problem: Problem, whole: Fit, folds: int, seed: int, step: Callable[[], None]) -> tuple[Array, Missed]:
