@@ -411,8 +411,10 @@ def check(tosses: Sequence[Toss], name: str, count: int, budget: int, path: Path
         mine = np.random.default_rng([11, number // 2]).permutation(len(tosses)) % 2 == number % 2
         own, other = ([tosses[k] for k in np.flatnonzero(part)] for part in (mine, ~mine))
         notes = None if path is None else path.with_name(f"{path.stem}-half-{number}{path.suffix}")
-        said.append(kept_back(other, judge(own, {name: MODELS[name]}, 1, budget, notes)[name])[1])
-        print(f"  half {number % 2 + 1} of split {number // 2 + 1}: {said[-1]}", flush=True)
+        model = judge(own, {name: MODELS[name]}, 1, budget, notes)[name]
+        said.append(kept_back(other, model)[1])
+        fitted = mean_of(errors(own, model.middle).sum(axis=1))
+        print(f"  half {number % 2 + 1} of split {number // 2 + 1}: {said[-1]}; this half {fitted}", flush=True)
     return said
 
 
@@ -467,13 +469,18 @@ def main(arguments: list[str] | None = None) -> dict[str, Judged]:
     print(
         f"means of the values over the fits of {name!r}: " + ", ".join(f"{k} {x:.4g}" for k, x in best.middle.items())
     )
-    print(f"error to expect, of tosses not seen: {mean_of(best.totals)}")
+    fitted = mean_of(errors(tosses, best.middle).sum(axis=1))
+    print(f"error to expect, of tosses not seen: {mean_of(best.totals)}; of the fitted ones, by these means: {fitted}")
     if options.kept is not None:
         kept = read(options.kept)
+        if any(len(a.x) == len(b.x) and np.array_equal(a.x, b.x) for a in tosses for b in kept):
+            raise SystemExit(f"{options.kept} must hold tosses that no fit has seen; some are those of --data.")
         print(f"error to expect, error of the {len(kept)} tosses kept back; difference in standard errors")
         print(f"  {kept_back(kept, best)[1]}")
     if options.check:
-        print("error to expect from one half, error of the other half; difference in standard errors")
+        print(
+            "error to expect from one half, error of the other half; difference in standard errors; error of this half"
+        )
         check(tosses, name, options.check, options.budget, options.notes)
     if options.plot is not None or options.page is not None:
         order = np.argsort(best.totals)

@@ -65,5 +65,7 @@ def test_the_shell_predicts_a_film_that_was_kept_back(tmp_path, capsys):
     assert main(["fit", "bouncing_ball", own, *free, "--kept", other]) == 0
     told = capsys.readouterr().out
     assert "error to expect:" in told and "standard errors apart" in told
+    assert main(["fit", "bouncing_ball", own, *free, "--kept", own]) == 2
+    assert "kept must hold data that the fit has not seen, got own.csv" in capsys.readouterr().err
     assert main(["fit", "bouncing_ball", own, *free, "--kept", str(tmp_path / "none.csv")]) == 2
     assert "there is no file" in capsys.readouterr().err

@@ -62,7 +62,7 @@ def fit(
         raise ValueError("--free must name each quantity once, got one of them twice.")
     if not ranges:
         raise ValueError("--free must name at least one quantity with its range, such as --free friction=0:1.")
-    asked = {"starts": _numbers(start, "--start") or None, "law": law, "units": dict(_pairs(unit, "--unit"))}
+    asked: dict[str, Any] = {"starts": _numbers(start, "--start") or None, "law": law, "units": dict(_pairs(unit, "--unit"))}
     task = (scenario, [str(path) for path in data], ranges)
     unseen = _kept_back(task, kept, asked) if kept else None
     found = compute(
@@ -86,11 +86,12 @@ def fit(
 
 def _kept_back(task: Any, files: list[Path], asked: dict[str, Any]) -> Any:
     """The task with other files, which are checked before hours of fitting."""
+    from stickslip.fitting.compare import kept_back
     from stickslip.fitting.fit import prepared
 
     model, _, ranges = task
     unseen = (model, [str(path) for path in files], ranges)
-    prepared(*unseen, noise=1.0, **asked)
+    kept_back(*(prepared(*each, noise=1.0, **asked)[0] for each in (task, unseen)))
     return unseen
 
 

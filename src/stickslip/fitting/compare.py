@@ -94,7 +94,7 @@ class Comparison:
         best = self.mean(self.names[0])
         found = []
         for name in self.names:
-            row = (name, self.unknowns[name], self.mean(name), self.expected[name].standard_error)
+            row: tuple[Any, ...] = (name, self.unknowns[name], self.mean(name), self.expected[name].standard_error)
             row += (self.mean(name) - best, self.standard_error(name))
             if self.kept:
                 row += (self.kept[name].error, self.kept[name].standard_error, self.apart(name))
@@ -159,18 +159,28 @@ def compare_fits(
             task = {**common, **keywords, "noise": noise, "seed": seed}
             model, free = task.pop("model"), task.pop("free")
             asked = {key: task[key] for key in _OF_THE_PROBLEM if key in task}
-            unseen = (
-                None if kept is None else prepared(model, kept, free, **asked)[0]
-            )  # checked before hours of fitting
+            problem, _ = prepared(model, data, free, **asked)
+            unseen = None if kept is None else kept_back(problem, prepared(model, kept, free, **asked)[0])
             whole = fit(model, data, free, **{**task, "progress": False})
             fits[name], unknowns[name] = whole, len(free)
             step()
-            problem, _ = prepared(model, data, free, **asked)
             errors[name], expected[name], other = judged(problem, whole, unseen, count, seed, step)
             if other is not None:
                 others[name] = other
     order = sorted(errors, key=lambda each: expected[each].error)
     return Comparison(tuple(order), fits, errors, unknowns, expected, others)
+
+
+def kept_back(problem: Problem, kept: Problem) -> Problem:
+    """The problem of data that was kept back; ValueError where a fit to the other problem has seen some of it."""
+    for other in kept.experiments:
+        for each in problem.experiments:
+            if np.array_equal(each.y, other.y) and np.array_equal(each.channel, other.channel):
+                raise ValueError(
+                    f"kept must hold data that the fit has not seen, got {other.name} with the values of {each.name}, "
+                    "which is fitted."
+                )
+    return kept
 
 
 def judged(
@@ -219,6 +229,6 @@ def _predicted(problem: Problem, whole: Fit, whole_experiments: bool) -> Missed:
 
 
 def _missed(squares: Array, unit: np.ndarray, there: np.ndarray) -> Missed:
-    counts = np.bincount(unit[there])
-    sums = np.bincount(unit[there], squares[there])
-    return Missed(sums[counts > 0], counts[counts > 0].astype(float))
+    counts = np.asarray(np.bincount(unit[there]), dtype=float)
+    sums = np.asarray(np.bincount(unit[there], squares[there]), dtype=float)
+    return Missed(sums[counts > 0], counts[counts > 0])
