@@ -95,7 +95,7 @@ def simulating(trajectory: Trajectory, scenario: Any) -> dict[str, Any]:
     except (Untraceable, ExpressionError, TypeError):
         raise Recorded("its drawing is a Python function that has no formulas") from None
     picture = _Picture(system)
-    drawn = [picture.shape(shape) for shape in shapes]
+    drawn = [part for shape in shapes for part in picture.parts(shape)]
     try:
         modules = _modules(system, p, picture.numbers)
     except (KernelError, NotKernels) as reason:
@@ -275,18 +275,18 @@ class _Picture:
         self._known: dict[Any, int] = {}
         self._moving = {sp.Symbol(name) for name in (*system.coordinate_names, "t")}
 
-    def shape(self, shape: draw.Primitive) -> dict[str, Any]:
-        """A shape of the drawing, with its numbers; a group has its items and the markers among them."""
-        if isinstance(shape, draw.Group):
-            place = shape.placement
-            items = [self._simple(item) for item in shape.items if not isinstance(item, draw.Marker)]
-            marks = [self._simple(item.placed(place)) for item in shape.items if isinstance(item, draw.Marker)]
-            loose = any(self._moving & number.free_symbols for item in shape.items for number in _expressions(item))
-            if loose:
-                raise Recorded("a body of its drawing changes its form")
-            where = [self._number(x) for x in (*place.origin, place.c, place.s)]
-            return {"kind": "group", "name": shape.name, "items": items, "marks": marks, "values": where}
-        return self._simple(shape)
+    def parts(self, shape: draw.Primitive) -> list[dict[str, Any]]:
+        """What a shape becomes: itself, a group with its items and markers, or its items where these change."""
+        if not isinstance(shape, draw.Group):
+            return [self._simple(shape)]
+        solid = [item for item in shape.items if not isinstance(item, draw.Marker)]
+        if any(self._moving & number.free_symbols for item in solid for number in _expressions(item)):
+            return [self._simple(item) for item in shape]
+        place = shape.placement
+        items = [self._simple(item) for item in solid]
+        marks = [self._simple(item.placed(place)) for item in shape.items if isinstance(item, draw.Marker)]
+        where = [self._number(x) for x in (*place.origin, place.c, place.s)]
+        return [{"kind": "group", "name": shape.name, "items": items, "marks": marks, "values": where}]
 
     def _simple(self, shape: draw.Primitive) -> dict[str, Any]:
         if isinstance(shape, draw.Smooth):
