@@ -22,7 +22,7 @@ from stickslip.scenario import as_shown
 from stickslip.trajectory import Trajectory
 
 SCRIPTS = (
-    "data", "simulate", "overlay", "stage", "space", "solids", "plots", "gauges", "controls", "film", "grab", "picker",
+    "data", "simulate", "scenes", "overlay", "stage", "space", "solids", "plots", "gauges", "controls", "film", "grab", "picker",
     "main",
 )  # fmt: skip
 """Parts of the script, in their order; they share one scope."""

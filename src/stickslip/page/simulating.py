@@ -1,4 +1,4 @@
-"""Exported pages that simulate a mechanism: kernels as WebAssembly, and how to call and draw them.
+"""Exported pages that simulate a mechanism (scenes: `simulating_scenes`): kernels as WebAssembly, and how to call and draw them.
 
 Four modules go into the file: `start` prepares a start, `march` does the steps, `measure` finds gaps and energies of
 records, `frames` places the shapes of the drawing.  The middle two are the kernels of `simulate`; the others are
@@ -9,8 +9,6 @@ A page that cannot simulate shows the run that was recorded, and says why: `Reco
 
 from __future__ import annotations
 
-import base64
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -36,8 +34,10 @@ from stickslip.mechanisms.steppers.moreau_midpoint import MoreauMidpoint
 from stickslip.mechanisms.system import CONSTRAINT, CONTACT, NONHOLONOMIC, TANGENT, System
 from stickslip.page.controls import PAGE_RECORDS, PAGE_STEPS, PARAMETER, controls
 from stickslip.page.payload import LIMITS
+from stickslip.page.recorded import Recorded, packed
+from stickslip.page.simulating_scenes import simulating_scene
 from stickslip.page.tracks import split
-from stickslip.scenario import Scenario
+from stickslip.scenario import Scenario, SceneScenario
 from stickslip.trajectory import Trajectory
 
 _FRAMES = '''"""Places of the shapes of a drawing, and what a page wants to know of the start and the end of a run."""
@@ -79,12 +79,10 @@ def frames(Q, U, T, p, shapes, pushes, coefficients):
 '''
 
 
-class Recorded(ValueError):
-    """Why a page cannot simulate: its message completes "The page shows a recorded run: ..."."""
-
-
 def simulating(trajectory: Trajectory, scenario: Any) -> dict[str, Any]:
     """Kernels, sliders and drawing of a run, for a page that simulates; raises `Recorded` where it cannot."""
+    if isinstance(scenario, SceneScenario):
+        return simulating_scene(trajectory, scenario)
     _require_simple(trajectory, scenario)
     system: System = scenario.system
     p = system.parameter_vector(trajectory.parameters)
@@ -174,7 +172,7 @@ _BOOK = (
 def _require_simple(trajectory: Trajectory, scenario: Any) -> None:
     """Raise `Recorded` for runs that differ from what the script of the page does."""
     if not isinstance(scenario, Scenario) or scenario.kind != "mechanism":
-        raise Recorded("mechanisms simulate in a browser, scenes of bodies and circuits do not")
+        raise Recorded("mechanisms and scenes simulate in a browser, circuits do not")
     system = scenario.system_of(trajectory)
     if system is None or set(trajectory.parameters) != set(system.parameter_names):
         raise Recorded("its system has other parameters than the run")
@@ -240,11 +238,6 @@ def _modules(system: System, p: Array, numbers: Sequence[Any]) -> dict[str, Any]
         made = web.module(kernel, arguments)
         found["modules"][name] = {"z": packed(made.code), "room": made.room, "results": list(made.results)}
     return found
-
-
-def packed(code: bytes) -> str:
-    """A module as text: deflated, which a browser undoes, in base64."""
-    return base64.b64encode(zlib.compress(code, 9)).decode("ascii")
 
 
 def _frames(system: System, numbers: Sequence[Any]) -> Any:
