@@ -281,6 +281,14 @@ def link_pairs(shapes: Shapes, geoms: Geoms, room: Room) -> None:
             shapes.code[k, m] = _addresses[k, m]
 
 
+def numbered(shapes: Shapes) -> tuple[Shapes, dict[int, Any]]:
+    """Shapes with numbers of functions in place of their addresses, and the functions by these numbers."""
+    places = np.argwhere(shapes.code != 0).tolist()
+    functions = {1 + KINDS * k + m: PAIRS[k, m] for k, m in places}
+    numbers = np.where(shapes.code != 0, 1 + np.arange(KINDS * KINDS).reshape(KINDS, KINDS), 0)
+    return shapes._replace(code=numbers), functions
+
+
 def refuse_unknown_pairs(scene: Scene) -> None:
     """Raise ValueError where two bodies may meet whose shapes cannot touch yet."""
     pieces = {body.number: [] if body.shape is None else body.shape.pieces(scene.dim) for body in scene.bodies}

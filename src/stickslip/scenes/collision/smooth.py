@@ -18,14 +18,16 @@ import numpy as np
 
 from stickslip.jit import kernel
 from stickslip.scenes.collision.round import Ball, Point, add_point, ends
-from stickslip.scenes.layout import Geoms, Room
-from stickslip.scenes.rotation import rotate, to_body, z_axis
+from stickslip.scenes.layout import CAPSULE, Geoms, Room
+from stickslip.scenes.rotation import rotate, rotate_back, to_body, z_axis
 
 ELLIPSOID, CYLINDER, CONE, TORUS = range(4)
 UPRIGHT = 1e-6  # sine of the tilt below which a circle has no lowest point
 STEPS = 60  # of Newton's method
 HALVES = 54  # steps of a bisection along a segment: all digits of a fraction
 LEVEL = 1e-9  # slope up to which a segment lies along a form
+RIM = 1e-6  # of a size: points closer to a rim or an apex are on it
+STRAIGHT = 1e4  # times the size of a form: a radius of curvature of what is straight, which keeps 12 digits
 INNER = 1e-6  # of a segment: points closer to its ends are those of its ends
 
 
@@ -400,9 +402,85 @@ def ellipsoids(room: Room, radii: np.ndarray, p: np.ndarray, others: np.ndarray,
 # -- curvature ---------------------------------------------------------------------------------------------------------
 
 
+@kernel
+def place_on(geoms: Geoms, i: int, arm: np.ndarray) -> tuple[float, float]:
+    """Distance from the axis and height along it of a point of geometry i [m].
+
+    arm: of the point from the centre of mass of its body, world axes.
+    """
+    local = geoms.local[i]
+    x, y, z = rotate_back(geoms.world[i], arm[0], arm[1], arm[2])
+    p, q, r = rotate_back(local, local[0], local[1], local[2])
+    return math.sqrt((x - p) ** 2 + (y - q) ** 2), z - r
+
+
+@kernel
+def circle_of(form: int, measure: np.ndarray, across: float, along: float) -> float:
+    """Radius of the circle about the axis that is felt at a point; negative where the form is hollow [m].
+
+    On a cone the circles shrink from the rim, at -1/4 of the height, to the apex at 3/4, which goes with the body.  The
+    hole of a torus is hollow along the ring.
+    """
+    if form == CONE:
+        return measure[0] * min(1.0, max(0.0, 0.75 - along / measure[1]))
+    return -measure[0] if form == TORUS and across < measure[0] else measure[0]
+
+
+@kernel
+def on_side(form: int, measure: np.ndarray, along: float) -> bool:
+    """Whether a point lies on the side of a cylinder or cone, between its ends, where a form is straight."""
+    if form == CONE:
+        return RIM < 0.75 - along / measure[1] < 1.0 - RIM
+    return form == CYLINDER and abs(along) < (1.0 - RIM) * measure[1]
+
+
+@kernel
+def on_end(geoms: Geoms, i: int, n: np.ndarray, arm: np.ndarray) -> bool:
+    """Whether a point of geometry i, where its normal is n or -n, lies on the flat end of a cylinder or cone."""
+    form = geoms.form[i]
+    if form != CYLINDER and form != CONE:
+        return False
+    x, y, z = z_axis(geoms.world[i])
+    if abs(n[0] * x + n[1] * y + n[2] * z) < 1.0 - 0.5 * UPRIGHT * UPRIGHT:
+        return False
+    across, along = place_on(geoms, i, arm)
+    return across < (1.0 - RIM) * geoms.measure[i, 0] and (form == CYLINDER or along < 0.0)
+
+
+@kernel
+def add_straight(H: np.ndarray, radius: float, x: float, y: float, z: float) -> None:
+    """Add a radius of curvature [m] along the unit vector (x, y, z)."""
+    H[0], H[1], H[2] = H[0] + radius * x * x, H[1] + radius * x * y, H[2] + radius * x * z
+    H[3], H[4], H[5] = H[3] + radius * y * x, H[4] + radius * y * y, H[5] + radius * y * z
+    H[6], H[7], H[8] = H[6] + radius * z * x, H[7] + radius * z * y, H[8] + radius * z * z
+
+
+@kernel
+def beside_axis(geoms: Geoms, i: int, arm: np.ndarray) -> bool:
+    """Whether a point of geometry i lies on the straight side of a capsule; arm: see `place_on`."""
+    if geoms.kind[i] != CAPSULE:
+        return False
+    _, along = place_on(geoms, i, arm)
+    return abs(along) < (1.0 - RIM) * geoms.extent[i, 1]
+
+
+@kernel
+def round_curvature(geoms: Geoms, i: int, n: np.ndarray, arm: np.ndarray, H: np.ndarray) -> None:
+    """As `curvature`, of a ball or capsule."""
+    for k in range(9):
+        H[k] = geoms.extent[i, 0] * ((1.0 if k % 4 == 0 else 0.0) - n[k // 3] * n[k % 3])
+    if beside_axis(geoms, i, arm):
+        x, y, z = z_axis(geoms.world[i])
+        add_straight(H, STRAIGHT * geoms.bound[i], x, y, z)
+
+
 @kernel(apart=True)
-def curvature(geoms: Geoms, i: int, n: np.ndarray, H: np.ndarray) -> None:
-    """Hessian (9,) of the support function of geometry i, at the midpoint, in the direction n or -n: its radii."""
+def curvature(geoms: Geoms, i: int, n: np.ndarray, arm: np.ndarray, H: np.ndarray) -> None:
+    """Radii of curvature (9,) of geometry i at the midpoint, where its normal is n or -n.
+
+    They are the Hessian of the support function, at rims and corners, too.  On a straight side STRAIGHT stands for an
+    infinite radius; for flat ends see `on_end`.  arm: of the point that touches, see `place_on`.
+    """
     for k in range(9):
         H[k] = 0.0
     form, measure, pose = geoms.form[i], geoms.measure[i], geoms.world[i]
@@ -411,15 +489,18 @@ def curvature(geoms: Geoms, i: int, n: np.ndarray, H: np.ndarray) -> None:
         shape_matrix(measure, pose, A)
         support_of(A, n, x, H)
         return
+    across, along = place_on(geoms, i, arm)
     # a circle of radius r about the axis e: h = r sqrt(1 - (n . e)^2), H = r t t^T / |e x n|, t along e x n
     e0, e1, e2 = z_axis(pose)
     t0, t1, t2 = e1 * n[2] - e2 * n[1], e2 * n[0] - e0 * n[2], e0 * n[1] - e1 * n[0]
     s = math.sqrt(t0 * t0 + t1 * t1 + t2 * t2)
     if s > UPRIGHT:
-        r = measure[0] / (s * s * s)
-        H[0], H[1], H[2] = r * t0 * t0, r * t0 * t1, r * t0 * t2
-        H[3], H[4], H[5] = r * t1 * t0, r * t1 * t1, r * t1 * t2
-        H[6], H[7], H[8] = r * t2 * t0, r * t2 * t1, r * t2 * t2
+        t0, t1, t2 = t0 / s, t1 / s, t2 / s
+        add_straight(H, circle_of(form, measure, across, along) / s, t0, t1, t2)
+        if on_side(form, measure, along):
+            add_straight(
+                H, STRAIGHT * geoms.bound[i], t1 * n[2] - t2 * n[1], t2 * n[0] - t0 * n[2], t0 * n[1] - t1 * n[0]
+            )
     if form == TORUS:
         for j in range(3):
             for k in range(3):
