@@ -46,7 +46,9 @@ def inside(run, scenario):
 def called(data, request):
     """Node with the script of the page and a request, after its end."""
     assets = files("stickslip.page") / "assets"
-    script = "".join((assets / f"{name}.js").read_text(encoding="utf-8") for name in ("data", "simulate", "scenes")) + SCRIPT
+    script = (
+        "".join((assets / f"{name}.js").read_text(encoding="utf-8") for name in ("data", "simulate", "scenes")) + SCRIPT
+    )
     asked = {"set": {}, "start": {}, "dt": None, "t_end": None, **request}
     return subprocess.run(
         ["node", "-e", script],

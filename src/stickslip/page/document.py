@@ -100,9 +100,7 @@ def standalone(trajectory: Trajectory, scenario: Any = None, note: Callable[[str
     )
 
 
-def export(
-    trajectory: Trajectory, path: str | Path, scenario: Any = None, note: Callable[[str], object] = str
-) -> Path:
+def export(trajectory: Trajectory, path: str | Path, scenario: Any = None, note: Callable[[str], object] = str) -> Path:
     """Write a run as a page that works from disk without a server, one file below 1 MB.
 
     scenario : the `Scene`, the library entry or the `Scenario` that was run; it adds title, source and the moving

@@ -330,6 +330,8 @@ def _fitted(p: Array, x: Array) -> tuple[int, float, float] | None:
             (slope, float(f"{x[i] - slope * p[i]:.13g}")),
         )  # fmt: skip
         for number, (formula, (a, b)) in enumerate(zip(FORMULAS, constants, strict=True)):
-            if np.array_equal(np.asarray(formula(p, a, b), float).view(np.uint64), np.ascontiguousarray(x).view(np.uint64)):
+            if np.array_equal(
+                np.asarray(formula(p, a, b), float).view(np.uint64), np.ascontiguousarray(x).view(np.uint64)
+            ):
                 return number, float(a), float(b)
     return None
