@@ -2,6 +2,8 @@
 
 `Kernel.address` makes the machine code for arguments of some types.  The arguments of `call_address` have to be of
 those types; their arrays have no gaps.
+
+On a card the table has numbers of kernels, from 1 on, in place of addresses (`Program.by_number`).
 """
 
 from __future__ import annotations
@@ -25,9 +27,13 @@ def call_address(address: int, result: Any, *arguments: Any) -> Any:
 def _call(writer: Writer, arguments: tuple[Value, ...]) -> Value:
     if len(arguments) < 2 or kind_of(arguments[0]) != "int" or kind_of(arguments[1]) is None:
         raise KernelError("call_address takes an address, a number of the kind of the result, and arguments.")
-    address, result, *rest = (passing.by_address(argument) for argument in arguments)
-    kind = kind_of(result)
-    assert isinstance(address, Scalar) and kind is not None
+    kind = kind_of(arguments[1])
+    assert kind is not None
+    if writer.module.numbered is not None:
+        found: Value = writer.module.numbered(writer, arguments[0], kind, arguments[2:])
+        return found
+    address, _, *rest = (passing.by_address(argument) for argument in arguments)
+    assert isinstance(address, Scalar)
     pointer = writer.value(f"inttoptr i64 {address.text} to ptr")
     given = ", ".join(f"{type_} {text}" for argument in rest for type_, text in passing.given(argument))
     return passing.taken(writer, f"{{ {REGISTER[kind]} }}", f"{pointer}({given})", Scalar(kind, ""), [])

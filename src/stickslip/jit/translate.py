@@ -13,15 +13,28 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from stickslip.jit import functions, memory, passing, syntax, units
+from stickslip.jit.arithmetic import convert
 from stickslip.jit.errors import KernelError
 from stickslip.jit.scope import Callee, Scope
 from stickslip.jit.turns import Turns
-from stickslip.jit.values import Bundle, Constant, Record, Scalar, Value, View, kind_of, nested
+from stickslip.jit.values import (
+    REGISTER,
+    Bundle,
+    Constant,
+    Kind,
+    Record,
+    Scalar,
+    Value,
+    View,
+    kind_of,
+    literal,
+    nested,
+)
 from stickslip.jit.writer import Module, Writer
 
 EVERYWHERE = re.compile(
@@ -56,6 +69,7 @@ class Program:
     soon : units that it calls are built without optimising, where they are not there yet.
     out_of_line : names of kernels that work on copies of the arrays they are given: the arrays themselves have no
         address then, and may live in registers around the call.
+    numbered : the kernels that `call_address` calls by their numbers, from 1 on; None: it calls addresses.
     """
 
     def __init__(
@@ -65,8 +79,11 @@ class Program:
         whole: bool = False,
         soon: bool = False,
         out_of_line: Collection[str] = (),
+        numbered: Sequence[Callee] | None = None,
     ) -> None:
         self.module, self.out_of_line = Module(short_loops), out_of_line
+        self.numbered = numbered
+        self.module.numbered = None if numbered is None else self.by_number
         self.shared = functions.SHARED if short_loops else ()
         self.whole, self.soon = whole, soon
         self.units: dict[str, units.Unit] = {}  # that the module calls, by name
@@ -83,6 +100,29 @@ class Program:
         found = passing.taken(writer, made.type, f"@{made.name}(double {x}, double {y})", made.result, [])
         assert isinstance(found, Scalar)
         return found.text
+
+    def by_number(self, writer: Writer, number: Value, kind: Kind, arguments: tuple[Value, ...]) -> Value:
+        """Call the kernel with a number among those of `numbered`, whose result is a number; 0 where there is none.
+
+        Kernels that take another number of arguments are meant by other calls.
+        """
+        asked, slot, end = convert(writer, number, "int"), writer.slot(REGISTER[kind]), writer.label()
+        writer.do(f"store {REGISTER[kind]} {literal(kind, 0)}, ptr {slot}, align 8")
+        for k, callee in enumerate(self.numbered or (), 1):
+            if len(syntax.read(callee.python).parameters) != len(arguments):
+                continue
+            here, others = writer.label(), writer.label()
+            writer.branch(writer.value(f"icmp eq i64 {asked}, {k}"), here, others)
+            writer.begin(here)
+            made = self.function(callee, arguments)
+            assert made.result is not None
+            given = ", ".join(f"{type_} {text}" for type_, text in made.taken(arguments))
+            found = passing.taken(writer, made.type, f"@{made.name}({given})", made.result, [])
+            writer.do(f"store {REGISTER[kind]} {convert(writer, found, kind)}, ptr {slot}, align 8")
+            writer.jump(end)
+            writer.begin(others)
+        writer.begin(end)
+        return Scalar(kind, writer.value(f"load {REGISTER[kind]}, ptr {slot}, align 8"))
 
     def function(self, callee: Callee, arguments: tuple[Value, ...], private: frozenset[int] = frozenset()) -> Made:
         """The function for arguments of these types, written where it is not there yet; `private` as for `define`."""

@@ -37,6 +37,7 @@ class Module:
         self.has_records = False  # it reads or writes fields of records
         self.on_card = False  # the text is for many threads of a card: see `gpu`
         self.operators: dict[str, Operator] = {}  # "pow" for x**y, and "fmod" for x % y where there is no C library
+        self.numbered: Any = None  # calls a kernel by its number where there are no addresses, see `Program.by_number`
 
     def text(self) -> str:
         """The whole module."""
