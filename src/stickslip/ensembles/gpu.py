@@ -20,10 +20,11 @@ from stickslip.ensembles.scenes import SceneRequest
 from stickslip.interrupts import poll
 from stickslip.jit import KernelError
 from stickslip.jit.card import CardArray, CardKernel, card
+from stickslip.jit.slabs import BLOCK as SLAB_BLOCK
 from stickslip.jit.slabs import OnSlabs
 
 BLOCK = 64  # threads
-SCENE_BLOCK, SCENE_REGISTERS = 32, 255
+SCENE_REGISTERS = 255
 LAUNCH_SECONDS = 0.5
 _INSTALL = "pip install 'stickslip[gpu]' brings cuda-bindings"
 
@@ -143,8 +144,8 @@ class OnCard:
 
     def march(self, t0: float, target: int) -> None:
         begin = time.perf_counter()
-        blocks = max(1, -(-len(self._host[0]) // SCENE_BLOCK))
-        self._kernel.launch(blocks, SCENE_BLOCK, *self._arrays, float(t0), target)
+        blocks = max(1, -(-len(self._host[0]) // SLAB_BLOCK))
+        self._kernel.launch(blocks, SLAB_BLOCK, *self._arrays, float(t0), target)
         card().wait()
         self._owner.busy_s += time.perf_counter() - begin
 

@@ -171,6 +171,8 @@ class SceneSlabs:
             Touching(room.contacts[1], room.pairs[1]),
             room.problems()._replace(counts=engine.counts),
             Diary(engine.channel, engine.channels, book),
+            room.head,
+            room.follow,
         )
 
     @staticmethod
