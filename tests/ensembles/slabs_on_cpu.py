@@ -1,8 +1,10 @@
 """Slabs of scenes marched by the text that a card gets, as machine code of this processor."""
 
 import ctypes
+import functools
 import re
 
+import llvmlite.binding as llvm
 import numpy as np
 
 from stickslip.ensembles.scene_card import slabs_of
@@ -62,8 +64,7 @@ class OnProcessor:
     def __init__(self, program, slabs, rows):
         written, kinds = text_of(program)
         assert kinds == "all" + "".join("a" + "l" * row.ndim for row in rows) + "fi"
-        engine = load(for_processor(written))
-        self._entry, self._choose = engine
+        self._entry, self._choose = load(for_processor(written))
         self._arrays = [slabs.view(np.int64), *rows]
         self._n = len(slabs)
 
@@ -85,12 +86,11 @@ class OnProcessor:
         pass
 
 
+@functools.cache
 def load(written):
-    import llvmlite.binding as llvm
-
     cpu.make_known()
     module = llvm.create_mcjit_compiler(llvm.parse_assembly(""), cpu.machine(cpu.host()))
-    module.add_object_file(llvm.ObjectFileRef.from_data(cpu.build(written)))
+    module.add_object_file(llvm.ObjectFileRef.from_data(cpu.build_quickly(written)))
     module.finalize_object()
     cpu._loaded.append(module)
     entry, choose = module.get_function_address(ENTRY), module.get_function_address("choose")
