@@ -1,4 +1,4 @@
-"""Members of ensembles of scenes on a card: slabs, the text for a card run on the CPU, PTX, and a card if there is one."""
+"""Ensembles of scenes on a card: slabs, the text for a card run on the CPU, PTX, and a card where there is one."""
 
 import numpy as np
 import pytest
@@ -32,10 +32,10 @@ def request(vary=STARTS, observe=("final", "impacts"), scene=None, **options):
 
 def blocks():
     """Two blocks that a circle falls on, in the plane."""
-    scene = ss.Scene(dim=2, name="blocks")
+    scene, block = ss.Scene(dim=2, name="blocks"), ss.Polygon([(-0.1, -0.05), (0.1, -0.05), (0.1, 0.05), (-0.1, 0.05)])
     scene.add_static(ss.HalfPlane((0, 1)), friction=0.4, name="floor")
-    scene.add_body(ss.Rectangle(0.2, 0.1), mass=1.0, position=(0, 0.05), friction=0.4, name="low")
-    scene.add_body(ss.Rectangle(0.2, 0.1), mass=1.0, position=(0.02, 0.15), friction=0.4, name="high")
+    scene.add_body(block, mass=1.0, position=(0, 0.05), friction=0.4, name="low")
+    scene.add_body(block, mass=1.0, position=(0.02, 0.15), friction=0.4, name="high")
     scene.add_body(ss.Circle(0.05), mass=0.5, position=(0.05, 0.3), velocity=(0.0, -1.0), friction=0.4, name="disc")
     return scene
 

@@ -217,5 +217,3 @@ class _Seen:
             return {"impacts": self._impacts[which]}
         found = [self._watches[i].values() for i in which.tolist()]
         return {name: np.array([each[name] for each in found]) for name in (found[0] if found else ())}
-
-

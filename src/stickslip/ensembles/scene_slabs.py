@@ -147,9 +147,11 @@ class SceneSlabs:
         engine.book = engine.book._replace(events=np.zeros((0, engine.book.events.shape[1])))
         kinds = set(engine.geoms.kind.tolist())
         if not kinds & {layout.FIELD, layout.SURFACE}:
-            rows = max([NARROW_ROWS, *(2 * engine.geoms.table[:, 1]), *engine.geoms.table[:, 3], *engine.geoms.table[:, 5]])
+            rows = max(
+                [NARROW_ROWS, *(2 * engine.geoms.table[:, 1]), *engine.geoms.table[:, 3], *engine.geoms.table[:, 5]]
+            )
             engine.narrow = layout.records(layout.CORNER, int(rows))
-        return engine  # type: ignore[no-any-return]
+        return engine
 
     def _arena(self) -> int:
         """Bytes for the arrays of a step: the matrix of all contacts of an island twice, and rows for each contact."""
@@ -224,9 +226,7 @@ class SceneSlabs:
         n, scene, engine = len(start.slabs), self.request.system, self.base
         by_name = {body.name: body for body in scene.bodies if body.kind != "static"}
         words = (*COORDINATES[scene.dim], *VELOCITIES[scene.dim])
-        if not all(
-            name.rpartition(".")[0] in by_name and name.rpartition(".")[2] in words for name in columns
-        ):
+        if not all(name.rpartition(".")[0] in by_name and name.rpartition(".")[2] in words for name in columns):
             return np.zeros(n, bool)
         table = tables.body_table(scene)
         pose, angle, vel = (np.repeat(part[None], n, axis=0) for part in (table.pose, table.angle, table.vel))
@@ -276,7 +276,7 @@ class SceneSlabs:
             for k in range(1, len(movers)):
                 apart = np.linalg.norm(x[:, k:] - x[:, :-k], axis=2) > reach[:, k:] + reach[:, :-k]
                 far &= apart.all(axis=1)
-        return far  # type: ignore[no-any-return]
+        return far
 
     # -- ends ----------------------------------------------------------------------------------------------------------
 

@@ -89,7 +89,7 @@ end:
   ret void
 }}
 """
-"""An arena begins with the place of its newest array (0: none) and its top; the table tells where that of a thread is."""
+"""An arena begins with the places of its newest array (0: none) and of its top; a table tells where arenas begin."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ class Layout:
         strides = tuple(int(np.prod(shape[k + 1 :], dtype=int)) * dtype.itemsize for k in range(len(shape)))
         if slabs.ndim == 2:
             shape, strides = (len(slabs), *shape), (slabs.strides[0], *strides)
-        return np.ndarray(shape, dtype, slabs, field.begin, strides)  # type: ignore[arg-type]
+        return np.ndarray(shape, dtype, slabs, field.begin, strides)
 
     def views(self, slabs: np.ndarray) -> tuple[Any, ...]:
         """The fields of one slab, or of many, by the places of the arguments: nested tuples, without their names.
