@@ -40,6 +40,19 @@ def blocks():
     return scene
 
 
+def linked():
+    """A box with a leg on a hinge, which falls onto a board."""
+    scene = ss.Scene(dim=3, name="linked")
+    scene.add_static(ss.HalfSpace((0, 0, 1)), friction=0.5, name="board")
+    box = scene.add_body(ss.Box((0.2, 0.1, 0.05)), mass=1.0, position=(0, 0, 0.15), friction=0.5, name="cube")
+    leg = scene.add_body(ss.Capsule(0.03, 0.2), mass=0.4, position=(0.15, 0, 0.3), friction=0.5, name="leg")
+    scene.add_revolute(box, leg, (0.15, 0, 0.2), (0, 1, 0), name="hip")
+    return scene
+
+
+HIPS = {"hip.friction": [0.0, 0.02], "friction": [0.2, 0.6], "hip.armature": [0.0, 0.001]}
+
+
 def both(asked, device=None):
     """What a device and single runs make of a request, and the members that the device has handed over."""
     device, n = device or Processor(), asked.plan.size
@@ -102,6 +115,7 @@ def test_the_text_for_a_card_marches_as_single_runs_do(monkeypatch):
         lambda: request(TOSS, OBSERVABLES, t_end=0.4, **WATCHED),
         lambda: request(STARTS, OBSERVABLES, t_end=0.4, samples=12, **WATCHED),
         lambda: request({"friction": "0.1:0.5:4"}, ["final", "energy", "shares"], blocks(), t_end=0.4, samples=None),
+        lambda: request(HIPS, ["final", "energy", "impacts"], linked(), t_end=0.4, samples=None),
         lambda: request({"cube.z": [0.02, 0.11]}, samples=None),  # one of them starts inside the board
     ],
 )
@@ -118,17 +132,17 @@ def test_members_that_find_no_room_are_left_to_the_cpu(monkeypatch):
     assert handed > 0
 
 
-def chained():
-    scene = toss()
-    other = scene.add_body(ss.Sphere(0.05), mass=1.0, position=(0, 0, 1), name="ball")
-    scene.add_revolute(scene.bodies[2], other, (0, 0, 0.5), (0, 1, 0))
+def glued():
+    """Two bodies that a fixed joint makes one of."""
+    scene = linked()
+    scene.add_fixed(scene.bodies[3], scene.add_body(ss.Sphere(0.05), mass=0.4, position=(0.15, 0, 0.45), name="ball"))
     return scene
 
 
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        (lambda: request({"cube.vx": [0.0]}, scene=chained(), samples=None), "it has joints"),
+        (lambda: request({"cube.vx": [0.0]}, scene=glued(), samples=None), "it has bodies in one"),
         (lambda: request(stepper="paoli-schatzman"), "it has stepper 'paoli-schatzman'"),
         (lambda: request(cone=8), "it has pyramids for cones"),
         (lambda: request({"cube.z": [0.01]}, samples=None, overlap="keep", law="stronge"), "it has law 'stronge'"),
@@ -183,6 +197,7 @@ def test_ptx_of_a_scene_fuses_nothing():
         lambda: request(STARTS, t_end=0.4, samples=200),
         lambda: request(TOSS, OBSERVABLES, t_end=0.4, samples=40, **WATCHED),
         lambda: request({"friction": "0.1:0.5:4"}, ["final", "energy", "shares"], blocks(), t_end=0.4, samples=None),
+        lambda: request(HIPS, ["final", "energy", "impacts"], linked(), t_end=0.4, samples=None),
     ],
 )
 def test_a_card_gives_the_bits_of_single_runs(asked):

@@ -48,12 +48,16 @@ IMPACT_ROWS = 4
 """Rows of the list of impacts for each contact point."""
 
 
+KINDS = (layout.LINK, layout.ROW)
+"""Records of the tables of joints."""
+
+
 def refusal(request: SceneRequest, engine: SceneEngine) -> str:
     """What of a scene a card cannot run, in a few words; empty: nothing."""
     scene, options = request.system, engine.options
     born = [body for body in scene.bodies if math.isfinite(body.life[0])]
     reasons = {
-        "joints": bool(scene.joints) or engine.joints is not None or engine.fused is not None,
+        "bodies in one (fixed joints)": engine.fused is not None,
         "springs": engine.springs is not None,
         "forces and motions that are functions": bool(engine.called) or any(body.motion for body in engine.driven),
         "friction laws": isinstance(engine, SlidingSceneEngine),
@@ -169,7 +173,7 @@ class SceneSlabs:
             numbers=engine.book.numbers, impulse=engine.book.impulse, state=engine.book.state, gap=engine.book.gap
         )
         return (
-            World(engine.bodies, engine.geoms, engine.materials, shapes, None, None, engine.options, None),
+            World(engine.bodies, engine.geoms, engine.materials, shapes, engine.joints, None, engine.options, None),
             Search(room.narrow, engine.ignore, engine.partners, room.candidates),
             Touching(room.contacts[0], room.pairs[0]),
             Touching(room.contacts[1], room.pairs[1]),
@@ -221,12 +225,14 @@ class SceneSlabs:
         """Set up all members that differ in their starts alone, and start with nothing near; tells which these are.
 
         Where nothing is near, places and velocities are all that a start says: no overlap is looked for in vain, and
-        no body is held back on its way to the first midpoint.
+        no body is held back on its way to the first midpoint.  Joints may change places and velocities.
         """
         n, scene, engine = len(start.slabs), self.request.system, self.base
         by_name = {body.name: body for body in scene.bodies if body.kind != "static"}
         words = (*COORDINATES[scene.dim], *VELOCITIES[scene.dim])
-        if not all(name.rpartition(".")[0] in by_name and name.rpartition(".")[2] in words for name in columns):
+        if engine.joints is not None or not all(
+            name.rpartition(".")[0] in by_name and name.rpartition(".")[2] in words for name in columns
+        ):
             return np.zeros(n, bool)
         table = tables.body_table(scene)
         pose, angle, vel = (np.repeat(part[None], n, axis=0) for part in (table.pose, table.angle, table.vel))
@@ -295,6 +301,11 @@ class SceneSlabs:
         bodies = layout.records(layout.BODY, len(self.base.bodies))
         bodies[...] = views[0][0]
         engine.bodies = bodies
+        if engine.joints is not None:
+            parts = [layout.records(kind, len(part)) for kind, part in zip(KINDS, engine.joints, strict=True)]
+            for part, own in zip(parts, views[0][4], strict=True):
+                part[...] = own
+            engine.joints = layout.Joints(*parts)
         engine.options = engine.options._replace(gravity=views[0][6][4].copy())
         return engine
 

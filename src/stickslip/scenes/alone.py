@@ -53,8 +53,8 @@ def solve_open(world: World, contacts: Contacts, problems: Problems, head: np.nd
         return False
     residuals, limit, worst = problems.residuals, start_limit(world.options, problems.counts), problems.residuals[-1]
     for k in range(problems.counts[ISLANDS]):
-        if not residuals[k] <= limit:
-            island = island_of(world, contacts, problems, k)
+        island = island_of(world, contacts, problems, k)
+        if not residuals[k] <= limit and island.row_first == island.row_last:  # with joints, all has been tried
             residuals[k] = solve_island(
                 island, world.options, head, follow[2 * island.first :], problems.effort[k:], residuals[k]
             )
