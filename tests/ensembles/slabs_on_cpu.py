@@ -24,8 +24,7 @@ define internal i32 @ctaid() {
 }
 define internal i32 @tid() { ret i32 0 }
 define internal i32 @ntid() { ret i32 1 }
-define internal void @ended() { call void @llvm.trap() ret void }
-declare void @llvm.trap()
+define internal void @ended() { unreachable }
 """
 
 

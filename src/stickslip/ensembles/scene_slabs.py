@@ -26,7 +26,7 @@ from stickslip.run.scene_simulate import prepare_run
 from stickslip.scenes import layout, step, tables
 from stickslip.scenes.alone import TOLD, march_alone
 from stickslip.scenes.bodies import COORDINATES, VELOCITIES
-from stickslip.scenes.collision.pairs import PAIRS
+from stickslip.scenes.collision.pairs import numbered
 from stickslip.scenes.engine import SceneEngine
 from stickslip.scenes.friction import SlidingSceneEngine
 from stickslip.scenes.parts import Diary, Problems, Search, Touching, World
@@ -102,7 +102,6 @@ class SceneSlabs:
         self.points = self._points(run)
         self.run = self._first_run()  # anew: the first one has gone on
         self.base = self._with_room(self.run)
-        self._called = _pairs_of(self.base)
         arguments = self._arguments(self.base)
         self.layout = Layout(arguments, self._scratch(arguments))
         arena = self._arena()
@@ -112,7 +111,7 @@ class SceneSlabs:
                 f"bytes, more than {MOST_BYTES:,}; use 'cpu'."
             )
         self.program = OnSlabs(
-            march_alone, self.layout, tuple(self.room_of_rows(1)), (0.0, 0), tuple(self._called.values()), arena
+            march_alone, self.layout, tuple(self.room_of_rows(1)), (0.0, 0), numbered(self.base.shapes)[1], arena
         )
         self.first = np.zeros(self.layout.kept, np.uint8)
         self.layout.pack(arguments, self.first)
@@ -165,10 +164,7 @@ class SceneSlabs:
     def _arguments(self, engine: Any) -> tuple[Any, ...]:
         """Arguments of the kernel for a member with this engine; the room for its contacts is that of the first one."""
         room: Any = self.base
-        code = np.zeros_like(engine.shapes.code)
-        for number, place in enumerate(self._called, 1):
-            code[place] = number
-        shapes = engine.shapes._replace(code=code)
+        shapes, _ = numbered(engine.shapes)
         book = room.book._replace(
             numbers=engine.book.numbers, impulse=engine.book.impulse, state=engine.book.state, gap=engine.book.gap
         )
@@ -331,8 +327,3 @@ def _set_places(
                 good[i] = False
             elif abs(length - 1.0) > 4.0 * np.finfo(float).eps:
                 pose[i, 3:] = turn / length
-
-
-def _pairs_of(engine: SceneEngine) -> dict[tuple[int, int], Any]:
-    """The functions of the pairs of kinds that may meet, by their places in `Shapes.code`."""
-    return {place: PAIRS[place] for place in PAIRS if engine.shapes.code[place] != 0}

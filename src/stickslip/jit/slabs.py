@@ -11,7 +11,7 @@ was; so does its row of what was told, from where the host sees that.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -222,7 +222,12 @@ def _known(item: Any) -> Iterator[Any]:
 
 
 def text(
-    kernel: Callee, layout: Layout, rows: Sequence[Any], numbers: Sequence[Any], called: Sequence[Callee], arena: int
+    kernel: Callee,
+    layout: Layout,
+    rows: Sequence[Any],
+    numbers: Sequence[Any],
+    called: Mapping[int, Callee],
+    arena: int,
 ) -> tuple[str, str]:
     """LLVM IR of a launched kernel on slabs, and the kinds of its parameters, as `gpu.text` has them.
 
@@ -230,7 +235,7 @@ def text(
     (threads, kept) bytes, the arrays (threads, ...) and the numbers.
 
     rows, numbers : samples, of which the types count.
-    called : kernels that `call_address` calls by their numbers, from 1 on.
+    called : kernels that `call_address` calls by these numbers.
     arena : bytes for arrays of unknown size.
     """
     program = Program(whole=True, numbered=called)
@@ -300,7 +305,7 @@ def _with_arena(program: Program, name: str, arena: int) -> str:
     """The text of a module with the functions of the arena in place of those of the C library."""
     for word in ("malloc", "free"):
         program.module.declarations.pop(word, None)
-    program.require_alone(name)
+    program.require_alone(name, ("llvm.trap",))
     written = program.module.text()
     for word, own in (("malloc", _TAKE), ("free", _GIVE)):
         written = re.sub(rf"(call \w+) @{word}\(", rf"\1 @{own}(", written)
@@ -315,7 +320,7 @@ class OnSlabs:
     layout: Layout
     rows: tuple[Any, ...]
     numbers: tuple[Any, ...]
-    called: tuple[Callee, ...]
+    called: Mapping[int, Callee]
     arena: int
 
     def launched(self, capability: int) -> gpu.Launched:
