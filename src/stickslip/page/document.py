@@ -17,13 +17,14 @@ from typing import Any
 from stickslip._version import __version__
 from stickslip.io.disk import replacing
 from stickslip.page.payload import FRAMES, HISTORY, payload
-from stickslip.page.simulating import Recorded, simulating
+from stickslip.page.recorded import Recorded
+from stickslip.page.simulating import simulating
 from stickslip.scenario import as_shown
 from stickslip.trajectory import Trajectory
 
 SCRIPTS = (
-    "data", "simulate", "scenes", "overlay", "stage", "space", "solids", "plots", "gauges", "controls", "film", "grab", "picker",
-    "main",
+    "data", "simulate", "scenes", "overlay", "stage", "space", "solids", "plots", "gauges", "controls", "film", "grab",
+    "picker", "main",
 )  # fmt: skip
 """Parts of the script, in their order; they share one scope."""
 SIGNATURE = f"Drawn by stickslip {__version__}"
@@ -100,9 +101,7 @@ def standalone(trajectory: Trajectory, scenario: Any = None, note: Callable[[str
     )
 
 
-def export(
-    trajectory: Trajectory, path: str | Path, scenario: Any = None, note: Callable[[str], object] = str
-) -> Path:
+def export(trajectory: Trajectory, path: str | Path, scenario: Any = None, note: Callable[[str], object] = str) -> Path:
     """Write a run as a page that works from disk without a server, one file below 1 MB.
 
     scenario : the `Scene`, the library entry or the `Scenario` that was run; it adds title, source and the moving
