@@ -417,16 +417,22 @@ class SceneEngine(Engine):
             return step.UNSOLVED
         if not math.isfinite(self.residuals[: int(self.counts[step.ISLANDS])].sum()) and reasons.not_finite(self):
             return step.UNSOLVED
-        rescue = Rescue(self, self.contacts[int(self.counts[step.SIDE])])
-        try:
-            if not self._solve(rescue) <= self.options.tol and self.options.edges == 0:
-                rescue.solve_hard()
-        except (ArithmeticError, ValueError, np.linalg.LinAlgError):
-            # A method that cannot work on this problem: the step has failed, and what was computed before is kept.
-            rescue.measure_all()
-        if not self.worst() <= self.options.tol and not self.go_on:
-            return step.UNSOLVED
-        return self._call(state, 1, block, True)
+        code, rows = step.UNSOLVED, -1
+        while code == step.UNSOLVED and rows != int(
+            self.counts[step.ROWS]
+        ):  # more where limits are passed, see `leaps`
+            rows = int(self.counts[step.ROWS])
+            rescue = Rescue(self, self.contacts[int(self.counts[step.SIDE])])
+            try:
+                if not self._solve(rescue) <= self.options.tol and self.options.edges == 0:
+                    rescue.solve_hard()
+            except (ArithmeticError, ValueError, np.linalg.LinAlgError):
+                # A method that cannot work on this problem: the step has failed, and what was computed before is kept.
+                rescue.measure_all()
+            if not self.worst() <= self.options.tol and not self.go_on:
+                return step.UNSOLVED
+            code = self._call(state, 1, block, True)
+        return code
 
     def worst(self) -> float:
         """Worst residual of the step: of its islands, and of the free rotations."""
@@ -434,8 +440,11 @@ class SceneEngine(Engine):
         return float(np.maximum(islands.max(initial=0.0), self.residuals[-1]))
 
     def joint_error(self) -> float:
-        """Farthest that a joint has been apart at a midpoint so far [m]."""
-        return 0.0 if self.joints is None else float(self.joints.link.error.max(initial=0.0))
+        """Farthest that a joint has been apart, or beyond a limit, at a midpoint so far [m]."""
+        if self.joints is None:
+            return 0.0
+        link = self.joints.link
+        return float(max(link.error.max(initial=0.0), link.passed.max(initial=0.0)))
 
     def joint_matrix(self, rows: np.ndarray) -> np.ndarray:
         """Velocities of joint rows from those of all bodies, (rows, bodies, 6)."""

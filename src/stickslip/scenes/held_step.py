@@ -20,7 +20,7 @@ from stickslip.scenes import driving, layout, step
 from stickslip.scenes.engine import SceneEngine
 from stickslip.scenes.held_joints import Memory, RowLook, open_limits, remember, rows_looked_at
 from stickslip.scenes.islands.problem import DEEPER, bore, coarse_slop, restitution_of, takes_part
-from stickslip.scenes.islands.slips import gap_beyond, slip_beyond, turn_as_one
+from stickslip.scenes.islands.slips import curves, gap_beyond, slip_beyond, turn_as_one
 from stickslip.scenes.rotation import rotation_with, rotations_at_midpoint, world_matrix
 
 Array = np.ndarray
@@ -437,7 +437,7 @@ def held_choices(engine: SceneEngine, points: Any) -> Held:
             held = u + gap_beyond(vel, geoms, points, room, i, -dt)
             if not (more < 0.0 or (eps[i] > 0.0 and abs(held) > more)):
                 blank.turned[i], u, v = AS_ONE, held, v + more
-        elif still and geoms.kind[c.pair[i, 1]] == layout.SMOOTH:
+        elif still and curves(ahead, geoms, points, room, i):
             blank.turned[i] = CURVED
             u, v = u + gap_beyond(vel, geoms, points, room, i, -dt), v + gap_beyond(ahead, geoms, points, room, i, dt)
         _choose_floor(engine, points, blank, i, (u, v, float(eps[i])), bool(active.impact[i]))

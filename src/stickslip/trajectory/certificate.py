@@ -57,8 +57,8 @@ class Certificate:
     friction_rounds : most solves of one step's contact problem that friction laws asked for (0 with constant friction).
     friction_contraction : largest contraction Lambda_N beta |mu'| of their fixed point in any step; at 1 and beyond a
         step may have several solutions.
-    max_joint_error : farthest that a joint of a scene was apart at a midpoint [m]; wrong turns times the extent of its
-        bodies.
+    max_joint_error : farthest that a joint of a scene was apart, or beyond a limit, at a midpoint [m]; wrong turns
+        times the extent of its bodies.
     restitution_left_out : how often an island of a scene was solved without the restitution of some of its contacts,
         because with it Newton's law and friction, or neighbours, contradict one another.
     contacts_left_out : most contacts of a scene's step that joints hold along their normals, and that are left out: no

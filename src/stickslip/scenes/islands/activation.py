@@ -26,8 +26,8 @@ from stickslip.scenes.islands.problem import (
     takes_part,
     tangents,
 )
-from stickslip.scenes.islands.slips import gap_beyond, spins_past, turn_as_one, turns
-from stickslip.scenes.layout import SMOOTH, ZERO, Active, Contacts
+from stickslip.scenes.islands.slips import curves, gap_beyond, spins_past, turn_as_one, turns
+from stickslip.scenes.layout import ZERO, Active, Contacts
 from stickslip.scenes.parts import Matter
 
 
@@ -56,7 +56,7 @@ def turned_on(
             more = 0.0
         else:
             u0, v0 = held, v0 + more
-    elif geoms.kind[contacts.pair[c, 1]] == SMOOTH:
+    elif curves(bodies.ahead, geoms, contacts, active, n):
         more = gap_beyond(bodies.ahead, geoms, contacts, active, n, dt)
         u0, v0 = u0 + gap_beyond(vel, geoms, contacts, active, n, -dt), v0 + more
     return more, u0, v0

@@ -60,7 +60,9 @@ from stickslip.scenes.rotation import times, x_axis
 # closed, and what is asked back of one of them would contradict the others of a face by 1e-10 m/s: it would choose
 # which three of four points carry the load, and friction follows the load.
 DEEPER = 0.1
-LEFT = 1e-6  # of the speed of a blow: a load that would change velocities by less was none
+# Of the speed of an approach: a load that changed velocities by less was none.  What is pressed on in a step, and on a
+# curve approaches in the next, approaches by what its load changes, or four times that at the end of a rod.
+LEFT = 0.25
 
 
 @kernel
@@ -255,7 +257,9 @@ def carries(contacts: Contacts, c: int, count: int) -> bool:
 def bore(bodies: Bodies, contacts: Contacts, c: int, speed: float) -> bool:
     """Whether point c carried a load in the step before, beside what a blow of this speed [m/s] would make of it.
 
-    Newton's method leaves some 1e-10 of the load of others at a point that carries nothing, or zero, as rounding goes.
+    What would close by the forces of a step alone is braked in it, by less than these change, so that it meets the
+    other body at the next midpoint: it strikes there, in the next step.  And Newton's method leaves some 1e-10 of the
+    load of others at a point that carries nothing, or zero, as rounding goes.
     """
     p, mobility = contacts.impulse[c], bodies.inv_mass[contacts.a[c]] + bodies.inv_mass[contacts.b[c]]
     return mobility * math.sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]) > LEFT * speed
