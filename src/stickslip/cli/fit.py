@@ -62,7 +62,11 @@ def fit(
         raise ValueError("--free must name each quantity once, got one of them twice.")
     if not ranges:
         raise ValueError("--free must name at least one quantity with its range, such as --free friction=0:1.")
-    asked: dict[str, Any] = {"starts": _numbers(start, "--start") or None, "law": law, "units": dict(_pairs(unit, "--unit"))}
+    asked: dict[str, Any] = {
+        "starts": _numbers(start, "--start") or None,
+        "law": law,
+        "units": dict(_pairs(unit, "--unit")),
+    }
     task = (scenario, [str(path) for path in data], ranges)
     unseen = _kept_back(task, kept, asked) if kept else None
     found = compute(

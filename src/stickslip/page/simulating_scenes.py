@@ -34,7 +34,7 @@ from stickslip.scenes.parts import CREEP, HELD, OPEN_LOADS, OPEN_NORMALS, PLASTI
 from stickslip.trajectory import Trajectory
 from stickslip.trajectory.certificate import CREEP as CREEP_TOLD
 
-MOST_BODIES = 24
+MOST_BODIES = 20
 """Moving bodies of a scene that simulates in a browser: more of them would make a phone wait."""
 ROWS = 64
 """Records of one march."""
@@ -86,9 +86,14 @@ def simulated(
 
 def simulating_scene(trajectory: Trajectory, scenario: SceneScenario) -> dict[str, Any]:
     """Kernel, image and sliders of the run of a scene; raises `Recorded` where it cannot simulate in a browser."""
-    starts = _Starts(trajectory, scenario)
-    given, functions = starts.arguments({})
-    _require_usual(trajectory, scenario)
+    try:
+        starts = _Starts(trajectory, scenario)
+        given, functions = starts.arguments({})
+        _require_usual(trajectory, scenario)
+    except Recorded:
+        raise
+    except (ValueError, ArithmeticError) as reason:
+        raise Recorded(f"its scene does not begin it again: {str(reason).rstrip('.')}") from None
     try:
         kernel = web.module(simulated, given, functions)
     except KernelError as reason:
