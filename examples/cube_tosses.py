@@ -459,6 +459,9 @@ def main(arguments: list[str] | None = None) -> dict[str, Judged]:
     options = parser.parse_args(arguments)
     tosses = made_up(24) if options.data is None else read(options.data)
     print(f"{len(tosses)} tosses, {options.splits} splits into halves")
+    kept = [] if options.kept is None else read(options.kept)
+    if any(len(a.x) == len(b.x) and np.array_equal(a.x, b.x) for a in tosses for b in kept):
+        raise SystemExit(f"{options.kept} must hold tosses that no fit has seen; some are those of --data.")
     centre, off = flight_offset(tosses)
     print("centre of mass in the axes of the cube, from free flight alone [mm]: "
           + ", ".join(f"{1e3 * x:.1f} +- {1e3 * s:.1f}" for x, s in zip(centre, off, strict=True)))  # fmt: skip
@@ -471,10 +474,7 @@ def main(arguments: list[str] | None = None) -> dict[str, Judged]:
     )
     fitted = mean_of(errors(tosses, best.middle).sum(axis=1))
     print(f"error to expect, of tosses not seen: {mean_of(best.totals)}; of the fitted ones, by these means: {fitted}")
-    if options.kept is not None:
-        kept = read(options.kept)
-        if any(len(a.x) == len(b.x) and np.array_equal(a.x, b.x) for a in tosses for b in kept):
-            raise SystemExit(f"{options.kept} must hold tosses that no fit has seen; some are those of --data.")
+    if kept:
         print(f"error to expect, error of the {len(kept)} tosses kept back; difference in standard errors")
         print(f"  {kept_back(kept, best)[1]}")
     if options.check:

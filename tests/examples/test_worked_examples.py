@@ -178,6 +178,8 @@ def test_one_command_tells_the_error_to_expect_and_that_of_tosses_kept_back(caps
     monkeypatch.setattr(cubes, "judge", judge)
     cubes.main(["--data", "own.npz", "--kept", "kept.npz", "--splits", "1", "--models", "1", "--check", "1"])
     told = capsys.readouterr().out
+    with pytest.raises(SystemExit, match="tosses that no fit has seen"):
+        cubes.main(["--data", "own.npz", "--kept", "own.npz", "--models", "1"])
     assert judged == [6, 3, 3]  # all, and the two halves of a split
     assert "error to expect, of tosses not seen: 3.00 +- 0.31" in told and "the 4 tosses kept back" in told
     assert cubes.apart(np.linspace(2.0, 4.0, 6), cubes.errors(kept, truth).sum(axis=1)) in told

@@ -167,6 +167,7 @@ def test_a_function_that_builds_the_model():
         ({"level": 1.0}, "between 0 and 1"),
         ({"search": -1}, "search"),
         ({"model": 3.0}, "a Scenario, a Scene"),
+        ({"data": {"t": [0.0, 0.1, 0.2, 0.3, 0.4], "y": [0.0] * 5}}, "no unit explains this"),
         ({"data": {"t": [0.0, 0.1, 0.2, 0.3, 0.4], "y": [1e3, 950.0, 803.0, 558.0, 215.0]}}, "look like thousandths"),
         ({"data": [{"t": [0.0, 0.1], "y": [1.0, 0.9]}] * 2}, "got its samples twice"),
         ({"data": {"before": [[0.0, -1.0]], "after": [[0.5, 0.5, 0.5]]}}, "after must have the shape"),
@@ -247,5 +248,24 @@ def test_noise_of_a_laser_makes_no_motion_look_lost():
 
 def test_times_of_a_clock_are_told():
     late = {**_measured(1), "t": _measured(1)["t"] + 12.3}
-    with pytest.warns(RuntimeWarning, match="subtract the first time"), pytest.raises(ValueError, match="no unit expl"):
-        ss.fit(_ball(), late, {"restitution": (0.3, 0.9)}, search=2)
+    with pytest.warns(RuntimeWarning, match="subtract the first time"), pytest.raises(ValueError, match="model's unit"):
+        ss.fit(_ball(), late, {"restitution": (0.3, 0.9)}, noise=NOISE, search=2)
+
+
+def test_a_coordinate_that_the_model_does_not_move_may_be_measured():
+    """Its samples are noise alone, infinitely many times what the model says: no unit is wrong."""
+    crank = ss.library.slider_crank()
+    t = np.linspace(0.0, 0.002, 12)
+    run = crank.simulate(dt=1e-4, t_end=0.0021, stepper="event-driven", progress=False)
+    assert np.max(np.abs(run["theta_3"])) < 1e-9
+    generator = np.random.default_rng(5)
+    data = {"t": t, "theta_1": np.interp(t, run.t, run["theta_1"]) + 3e-3 * generator.standard_normal(12)}
+    data["theta_3"] = 3e-3 * generator.standard_normal(12)
+    for noise in (3e-3, None):
+        found = ss.fit(crank, data, {"omega_1": (140.0, 160.0)}, noise=noise, search=0, profile=False)
+        assert abs(found.values["omega_1"] - 150.0) < 4.0
+
+
+def test_noise_far_larger_than_the_data_is_no_sign_of_a_unit():
+    found = ss.fit(_ball(), _measured(1), {"restitution": (0.3, 0.9)}, noise=1e3, search=0, profile=False)
+    assert found.unfixed == ("restitution",) and not found.identifiable["restitution"]

@@ -104,7 +104,7 @@ def fit(
     words = (noise is None, seed, count) if pieces is None else (noise is None, seed, count, pieces)
     own = subject.own_values(problem.names)
     looked_at = [points_of(problem, own, most, seed) for most in (min(count, _LOOKED_AT), _LOOKED_AT)]
-    _check_units(problem, looked_at[0])
+    _check_units(problem, looked_at[0], noise is None)
     _check_directions(problem, looked_at, subject.coordinates)
     opened = Notes.opened(notes, partial(_task, problem, subject, words))
     with closing(opened) as kept, reported(progress, f"fitting {subject.name}") as report:
@@ -240,14 +240,20 @@ def _curves(problem: Problem, z: Array) -> tuple[Curve, ...]:
     return tuple(found)
 
 
-def _check_units(problem: Problem, points: Sequence[Array]) -> None:
-    """ValueError where a column is many times, or a small part of, what the model says anywhere in the ranges."""
+def _check_units(problem: Problem, points: Sequence[Array], estimated: bool) -> None:
+    """ValueError where a column is many times, or a small part of, what the model says anywhere in the ranges.
+
+    A coordinate that the model does not move is all noise: where this is given, it is no sign of a unit.
+
+    estimated : whether the noise is to come from the residuals
+    """
     sizes: dict[tuple[str, str], list[float]] = {}
     for z in points:
         for curve in _curves(problem, z):
-            predicted = float(np.sqrt(np.mean(curve.predicted**2)))
+            measured, predicted = (float(np.sqrt(np.mean(y**2))) for y in (curve.measured, curve.predicted))
+            if not estimated:
+                predicted = max(predicted, min(measured, curve.sigma))
             if np.isfinite(predicted) and predicted > 0.0 and len(curve.t) >= _ENOUGH:
-                measured = float(np.sqrt(np.mean(curve.measured**2)))
                 sizes.setdefault((curve.experiment, curve.channel), []).append(measured / predicted)
     for (experiment, channel), ratios in sizes.items():
         ratio = min(ratios, key=lambda each: abs(np.log(max(each, 1e-300))))
@@ -256,6 +262,8 @@ def _check_units(problem: Problem, points: Sequence[Array]) -> None:
         unit = min(_UNITS, key=lambda each: abs(np.log(max(ratio, 1e-300) / each)))
         advice = f"they look like {_UNITS[unit]} of it. Give units={{{channel!r}: ...}}, or scale the column."
         if not 1.0 / _NO_UNIT < ratio / unit < _NO_UNIT:
+            if estimated and ratio > 1.0:
+                continue  # the model does not move this coordinate: residuals say how large its noise is
             advice = "no unit explains this; times must count from the start of the motion, and the model must move so."
         raise ValueError(
             f"{experiment}: column {channel!r} must be in the model's unit, got numbers {ratio:.3g} times what the "
