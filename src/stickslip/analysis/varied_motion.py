@@ -175,10 +175,9 @@ class VariedMotion(LinearisedMotion):
         """
         if self.blur is not None and np.any(self.blur[0] > _BLURRED * self.blur[1]):
             share = float(np.max(self.blur[0] / np.maximum(self.blur[1], 1e-300)))
+            what = "powers" if self.slopes.exact else "functions"
             self.doubt(
-                self.blur[3],
-                f"{'powers' if self.slopes.exact else 'functions'} of {self.system.name!r} have a corner: the derivative "
-                f"is good to {share:.0e}",
+                self.blur[3], f"{what} of {self.system.name!r} have a corner: the derivative is good to {share:.0e}"
             )
 
     def _edges(self, arc: Arc, stops: Array) -> tuple[Array, np.ndarray]:
