@@ -119,5 +119,5 @@ def _groups(problem: Problem, folds: int, seed: int) -> np.ndarray:
     kinds = np.unique(units)
     if len(kinds) < folds:
         raise ValueError(f"folds must be at most the number of moments that were measured, {len(kinds)}, got {folds}.")
-    part = np.random.default_rng(seed).permutation(len(kinds)) % folds
+    part = np.random.default_rng(whole_number(seed, "seed", 0)).permutation(len(kinds)) % folds
     return np.asarray(part[np.searchsorted(kinds, units)])
