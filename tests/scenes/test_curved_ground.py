@@ -183,7 +183,9 @@ def rocked(R, r, t_end):
 
 
 @pytest.mark.parametrize(
-    "ground", [ss.Cylinder(0.5, 2.0), ss.Sphere(0.5), ss.Capsule(0.5, 2.0), ss.Circle(0.5)], ids=lambda s: type(s).__name__
+    "ground",
+    [ss.Cylinder(0.5, 2.0), ss.Sphere(0.5), ss.Capsule(0.5, 2.0), ss.Circle(0.5)],
+    ids=lambda s: type(s).__name__,
 )
 @EVERYWHERE
 def test_a_capsule_rocks_on_what_is_round(ground, place):
