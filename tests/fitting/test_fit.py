@@ -81,6 +81,22 @@ def test_noise_from_the_residuals_and_bootstrap():
     assert found.noise_estimated and 0.5 * NOISE < found.noise["y"] < 1.6 * NOISE
     assert found.bootstrap.shape == (12, 1)
     assert 0.4 < np.std(found.bootstrap) / found.standard_errors["restitution"] < 1.8
+    low, high = found.bootstrap_intervals["restitution"]
+    assert np.min(found.bootstrap) <= low < high <= np.max(found.bootstrap)
+    assert "bootstrap, 12 fits: restitution [" in str(found)
+    assert found.report()["bootstrap_intervals"] == {"restitution": [low, high]}
+
+
+def test_a_bootstrap_draws_starts_anew():
+    """Where the start limits a value, data made anew from one start would make it look far better known than it is."""
+    data = [{**_measured(k, np.linspace(0.0, 0.4, 12)), "start": {"y": 1.0, "v": 0.0}} for k in range(1, 3)]
+    for each in data:
+        each["y"] = np.where(each["t"] > 0.3, each["y"], np.nan)
+    found = ss.fit(
+        _ball(), data, {"g": (5.0, 15.0)}, noise=NOISE, starts={"y": 0.02, "v": 0.2}, search=0, bootstrap=40, seed=4,
+        profile=False,
+    )  # fmt: skip
+    assert 0.7 < np.std(found.bootstrap) / found.standard_errors["g"] < 1.4
 
 
 def test_one_seed_one_result_and_notes_go_on(tmp_path):
@@ -218,3 +234,18 @@ def test_a_body_in_space_starts_turned_and_either_sign_of_its_quaternion_is_its_
     )  # fmt: skip
     assert found.values["box.wz"] == pytest.approx(3.0, abs=2e-2)
     assert found.starts[0]["box.turn_z"] == pytest.approx(0.05, abs=2e-3)
+
+
+def test_noise_of_a_laser_makes_no_motion_look_lost():
+    """Noise a millionth of the motion: predictions that are off by 100,000 deviations beat a model without a motion."""
+    t = np.linspace(0.02, 1.4, 30)
+    data = {"t": t, "y": _height(t) + 1e-7 * np.random.default_rng(2).standard_normal(len(t))}
+    free = {"restitution": (0.3, 1.2)}  # the model has no motion above one
+    found = ss.fit(_ball(0.5), data, free, noise=1e-7, search=4, profile=False)
+    assert abs(found.values["restitution"] - 0.8) < 1e-6
+
+
+def test_times_of_a_clock_are_told():
+    late = {**_measured(1), "t": _measured(1)["t"] + 12.3}
+    with pytest.warns(RuntimeWarning, match="subtract the first time"), pytest.raises(ValueError, match="no unit expl"):
+        ss.fit(_ball(), late, {"restitution": (0.3, 0.9)}, search=2)

@@ -12,7 +12,7 @@ import numpy as np
 
 from stickslip.analysis.progress import Progress, reported
 from stickslip.checks import Array, counted, known_keywords, real_array, real_number, unknown_name, whole_number
-from stickslip.fitting import intervals
+from stickslip.fitting import doubts, intervals
 from stickslip.fitting.directions import upward
 from stickslip.fitting.experiments import TIE, Experiment, Stepped
 from stickslip.fitting.notes import Notes
@@ -24,8 +24,12 @@ from stickslip.laws import ImpactLaw, law_from
 from stickslip.scenario import Scenario
 from stickslip.scenes.scene import Scene
 
-_UNITS = {1e3: "thousandths", 1e-3: "thousands", 180.0 / np.pi: "degrees", np.pi / 180.0: "turns", 1e2: "hundredths"}
+_UNITS = {
+    1e3: "thousandths", 1e-3: "thousands", 180.0 / np.pi: "degrees, or inches,", np.pi / 180.0: "turns",
+    1e2: "hundredths",
+}  # fmt: skip
 _TOO_MUCH = 30.0  # a column this many times what the model says, all over the ranges, has another unit
+_NO_UNIT = 30.0  # a factor this far from that of any unit is no unit
 _LOOKED_AT = 7  # points of the search at which units are looked at
 _ENOUGH = 5  # values of a column that tell a unit
 
@@ -175,7 +179,7 @@ def _result(
                     partial(intervals.profile, problem, z, chi2, i, side, limit, float(spread[i])),
                 )
             else:
-                at = float(z[i] + side * np.sqrt(limit.rise) * spread[i])
+                at = float(np.clip(z[i] + side * np.sqrt(limit.rise) * spread[i], 0.0, 1.0))
             sides.append(float(problem.low[i] + at * problem.width[i]))
         ends[name] = (sides[0], sides[1])
     drawn = np.zeros((0, k))
@@ -186,11 +190,9 @@ def _result(
     values = dict(zip(names, problem.values(z).tolist(), strict=True))
     width = dict(zip(names, problem.width.tolist(), strict=True))
     fixed = {name: bool(ends[name][1] - ends[name][0] < 0.95 * width[name]) for name in names}
-    remarks = [*wanted.remarks] + [
-        f"{name} lies at the {'lower' if z[i] < 0.5 else 'upper'} end of its range; give a wider one if there is one"
-        for i, name in enumerate(names)
-        if i in at_edge
-    ]
+    curves = _curves(problem, z)
+    remarks = [*wanted.remarks, *doubts.ends(problem, z, at_edge, ends, fixed)]
+    remarks += doubts.misfit(curves, chi2, problem.count - problem.size, wanted.estimated)
     if any(isinstance(each, Stepped) for each in problem.experiments):
         jump = intervals.rough(problem, z, spread)
         if jump:
@@ -207,7 +209,7 @@ def _result(
     return Fit(
         subject.name, type(subject.law).__name__, names, values, ends, wanted.level, covariance, fixed,
         tuple(intervals.blind_directions(problem, z, limit)), problem.residuals(z)[: problem.count][~problem.tied],
-        noise, wanted.estimated, chi2, problem.count - problem.size, _starts_of(problem, z), _curves(problem, z),
+        noise, wanted.estimated, chi2, problem.count - problem.size, _starts_of(problem, z), curves,
         {name: (float(problem.low[i]), float(problem.high[i])) for i, name in enumerate(names)}, drawn, tuple(remarks),
         problem.evaluations, wanted.seed,
     )  # fmt: skip
@@ -252,9 +254,12 @@ def _check_units(problem: Problem, points: Sequence[Array]) -> None:
         if 1.0 / _TOO_MUCH < ratio < _TOO_MUCH:
             continue
         unit = min(_UNITS, key=lambda each: abs(np.log(max(ratio, 1e-300) / each)))
+        advice = f"they look like {_UNITS[unit]} of it. Give units={{{channel!r}: ...}}, or scale the column."
+        if not 1.0 / _NO_UNIT < ratio / unit < _NO_UNIT:
+            advice = "no unit explains this; times must count from the start of the motion, and the model must move so."
         raise ValueError(
             f"{experiment}: column {channel!r} must be in the model's unit, got numbers {ratio:.3g} times what the "
-            f"model says; they look like {_UNITS[unit]} of it. Give units={{{channel!r}: ...}}, or scale the column."
+            f"model says; {advice}"
         )
 
 
@@ -309,7 +314,8 @@ def _first_noise(noise: Any, channels: Sequence[str], experiments: Sequence[Expe
         found = {}
         for name in channels:
             y = np.concatenate([e.y[e.channel == name] for e in experiments])
-            found[name] = 0.1 * float(np.std(y)) or 0.01 * float(np.max(np.abs(y), initial=0.0)) or 1.0
+            spread, size = float(np.std(y)), float(np.max(np.abs(y), initial=0.0))
+            found[name] = 0.1 * spread if spread > 1e-9 * size else 0.01 * size or 1.0  # a constant has its rounding
         return found
     given = dict(noise) if isinstance(noise, Mapping) else dict.fromkeys(channels, noise)
     for name in channels:

@@ -128,11 +128,15 @@ def profile(problem: Problem, z: Array, least: float, index: int, side: int, lim
 
 
 def bootstrap(problem: Problem, z: Array, draws: int, seed: int, report: Callable[[float], None]) -> Array:
-    """(draws, k) values of the free quantities from data made anew: predictions at the fit plus noise."""
+    """(draws, k) values of the free quantities from data made anew: predictions at the fit plus noise.
+
+    The values about which starts vary were measured as well: they are drawn anew about the starts of the fit.
+    """
     generator = np.random.default_rng(seed)
     weights = problem.weights()
     clean = problem.y + problem.residuals(z)[: problem.count] / weights
     measured, found = [e.y for e in problem.experiments], np.empty((draws, len(problem.names)))
+    starts, asked = z[len(problem.names) :], problem.measured_starts
     try:
         for draw in range(draws):
             noisy = np.where(problem.tied, 0.0, clean + generator.standard_normal(problem.count) / weights)
@@ -140,9 +144,11 @@ def bootstrap(problem: Problem, z: Array, draws: int, seed: int, report: Callabl
             for experiment, y in zip(problem.experiments, measured, strict=True):
                 experiment.y = noisy[row : row + len(y)]
                 row += len(y)
+            problem.drawn = np.where(asked, starts + generator.standard_normal(len(starts)), 0.0)
             found[draw] = problem.values(problem.refine(z)[0])
             report(draw + 1)
     finally:
+        problem.drawn = np.zeros(len(starts))
         for experiment, y in zip(problem.experiments, measured, strict=True):
             experiment.y = y
     return found

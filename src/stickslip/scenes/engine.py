@@ -347,6 +347,30 @@ class SceneEngine(Engine):
             Records(*(rows[block.records :] for rows in records)),
         )  # fmt: skip
 
+    def arguments_elsewhere(self, state: SceneState, rows: int) -> tuple[Any, ...] | None:
+        """Arguments of the march for a host of its own, with room for some records; None where it needs Python.
+
+        That is where bodies appear, are driven by functions or feel forces that are functions, and for restitution
+        that is a function: the march calls them or waits for them.
+        """
+        self.begin(state, state.q, state.u, 1)
+        alone = not (self.called or self.appearing or self.driven or self.controller or np.any(self.shapes.curves))
+        if not alone:
+            return None
+        self._grow(2 * self.contacts_room, keep=False)
+        moving = self.bodies.kind == layout.MOVING
+        for name in ("mid", "free", "end", "travel"):  # a step writes these before it reads them
+            self.bodies[name][moving] = 0.0
+        self.bodies.inv_inertia[moving & ~self.bodies.isotropic.astype(bool)] = 0.0
+        self.bodies.stir[:] = 0.0
+        _, _, channels = state.sizes
+        block = Block(
+            np.zeros((rows, state.sizes[0])), np.zeros((rows, state.sizes[1])), np.zeros((rows, channels, 2)),
+            np.zeros((rows, channels), np.int8), np.zeros((0, 0)),
+            measured=Measured(np.full((rows, channels), np.inf), np.zeros((rows, 2))),
+        )  # fmt: skip
+        return self._arguments(state, 1, block, False)
+
     def _keep_events(self, block: Block, before: int) -> None:
         """Put the impacts that the kernel wrote behind the first `before` ones of the block."""
         found = self.book.events[: int(self.book.counts[0])]

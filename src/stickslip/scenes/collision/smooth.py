@@ -12,11 +12,12 @@ found by Newton's method in the tangent plane of n, (H_A + H_B + gap 1) dn = P (
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from stickslip.jit import kernel
-from stickslip.scenes.collision.round import add_point, ends
+from stickslip.scenes.collision.round import Ball, Point, add_point, ends
 from stickslip.scenes.layout import CAPSULE, SMOOTH, Geoms, Room
 from stickslip.scenes.rotation import rotate, rotate_back, to_body, z_axis
 
@@ -31,22 +32,37 @@ STRAIGHT = 1e4  # times the size of a form: a radius of curvature of what is str
 INNER = 1e-6  # of a segment: points closer to its ends are those of its ends
 
 
+class Form(NamedTuple):
+    """A curved form, its measures, and its pose."""
+
+    kind: int
+    measure: np.ndarray
+    pose: np.ndarray
+
+
+class Circle(NamedTuple):
+    """A circle about the axis of a pose, at a height along it."""
+
+    pose: np.ndarray
+    height: float
+    radius: float
+
+
 @kernel
-def add_below(
-    room: Room, count: int, plane: np.ndarray, n: tuple[float, float, float], x: float, y: float, z: float, r: float,
-    margin: float,
-) -> int:  # fmt: skip
-    """Append the lowest point of a ball of radius r about a point of a form above a half-space with the normal n."""
+def add_below(room: Room, count: int, plane: np.ndarray, n: Point, ball: Ball, margin: float) -> int:
+    """Append the lowest point of a ball about a point of a form above a half-space with the normal n."""
+    (x, y, z), r = ball
     gap = n[0] * (x - plane[0]) + n[1] * (y - plane[1]) + n[2] * (z - plane[2]) - r
     if gap > margin:
         return count
     k = r + 0.5 * gap
-    return add_point(room, count, x - k * n[0], y - k * n[1], z - k * n[2], n[0], n[1], n[2], gap)
+    return add_point(room, count, (x - k * n[0], y - k * n[1], z - k * n[2]), n, gap)
 
 
 @kernel
-def circle_axes(n: tuple[float, float, float], pose: np.ndarray, height: float, radius: float) -> tuple:
-    """Centre C and radii d, f of a circle about the axis of `pose`: C + d is its point farthest along -n."""
+def circle_axes(n: Point, circle: Circle) -> tuple:
+    """Centre C and radii d, f of a circle: C + d is its point farthest along -n."""
+    pose, height, radius = circle
     e0, e1, e2 = z_axis(pose)
     cx, cy, cz = pose[0] + height * e0, pose[1] + height * e1, pose[2] + height * e2
     along = n[0] * e0 + n[1] * e1 + n[2] * e2
@@ -62,35 +78,37 @@ def circle_axes(n: tuple[float, float, float], pose: np.ndarray, height: float, 
 
 @kernel
 def circle_above(
-    room: Room, count: int, plane: np.ndarray, n: tuple[float, float, float], pose: np.ndarray, height: float,
-    radius: float, tube: float, margin: float,
-) -> int:  # fmt: skip
-    """Four points of a circle at `height` along the axis of `pose`, above a half-space with the normal n.
+    room: Room, count: int, plane: np.ndarray, n: Point, circle: Circle, tube: float, margin: float
+) -> int:
+    """Four points of a circle above a half-space with the normal n.
 
     `tube`: radius of a ball that goes round on it.
     """
-    (cx, cy, cz), (d0, d1, d2), (f0, f1, f2) = circle_axes(n, pose, height, radius)
-    count = add_below(room, count, plane, n, cx + d0, cy + d1, cz + d2, tube, margin)
-    count = add_below(room, count, plane, n, cx + f0, cy + f1, cz + f2, tube, margin)
-    count = add_below(room, count, plane, n, cx - d0, cy - d1, cz - d2, tube, margin)
-    return add_below(room, count, plane, n, cx - f0, cy - f1, cz - f2, tube, margin)
+    (cx, cy, cz), (d0, d1, d2), (f0, f1, f2) = circle_axes(n, circle)
+    count = add_below(room, count, plane, n, Ball((cx + d0, cy + d1, cz + d2), tube), margin)
+    count = add_below(room, count, plane, n, Ball((cx + f0, cy + f1, cz + f2), tube), margin)
+    count = add_below(room, count, plane, n, Ball((cx - d0, cy - d1, cz - d2), tube), margin)
+    return add_below(room, count, plane, n, Ball((cx - f0, cy - f1, cz - f2), tube), margin)
 
 
 @kernel(apart=True)
-def form_above(room: Room, form: int, measure: np.ndarray, plane: np.ndarray, pose: np.ndarray, margin: float) -> int:
+def form_above(room: Room, form: Form, plane: np.ndarray, margin: float) -> int:
     """Points of a curved form above a half-space, with normals from the half-space to the form."""
+    kind, measure, pose = form
     n, count = z_axis(plane), 0
-    if form == ELLIPSOID:
+    if kind == ELLIPSOID:
         q0, q1, q2 = support(measure, pose, -n[0], -n[1], -n[2])
-        return add_below(room, count, plane, n, pose[0] + q0, pose[1] + q1, pose[2] + q2, 0.0, margin)
-    if form == CYLINDER:
-        count = circle_above(room, count, plane, n, pose, -measure[1], measure[0], 0.0, margin)
-        return circle_above(room, count, plane, n, pose, measure[1], measure[0], 0.0, margin)
-    if form == CONE:
+        point = Ball((pose[0] + q0, pose[1] + q1, pose[2] + q2), 0.0)
+        return add_below(room, count, plane, n, point, margin)
+    if kind == CYLINDER:
+        count = circle_above(room, count, plane, n, Circle(pose, -measure[1], measure[0]), 0.0, margin)
+        return circle_above(room, count, plane, n, Circle(pose, measure[1], measure[0]), 0.0, margin)
+    if kind == CONE:
         e0, e1, e2 = rotate(pose, 0.0, 0.0, 0.75 * measure[1])
-        count = add_below(room, count, plane, n, pose[0] + e0, pose[1] + e1, pose[2] + e2, 0.0, margin)
-        return circle_above(room, count, plane, n, pose, -0.25 * measure[1], measure[0], 0.0, margin)
-    return circle_above(room, count, plane, n, pose, 0.0, measure[0], measure[1], margin)
+        apex = Ball((pose[0] + e0, pose[1] + e1, pose[2] + e2), 0.0)
+        count = add_below(room, count, plane, n, apex, margin)
+        return circle_above(room, count, plane, n, Circle(pose, -0.25 * measure[1], measure[0]), 0.0, margin)
+    return circle_above(room, count, plane, n, Circle(pose, 0.0, measure[0]), measure[1], margin)
 
 
 @kernel
@@ -214,35 +232,31 @@ def nearest(
 
 
 @kernel
-def ball_form(
-    room: Room, count: int, x: float, y: float, z: float, r: float, form: int, measure: np.ndarray, pose: np.ndarray,
-    margin: float,
-) -> int:  # fmt: skip
+def ball_form(room: Room, count: int, ball: Ball, form: Form, margin: float) -> int:
     """A ball and a curved form; normals from the ball to the form."""
-    p, q, s = to_body(pose, x, y, z)
-    a, b, c, distance = nearest(form, measure, p, q, s)
+    (x, y, z), r = ball
+    p, q, s = to_body(form.pose, x, y, z)
+    a, b, c, distance = nearest(form.kind, form.measure, p, q, s)
     gap = distance - r
     if gap > margin:
         return count
-    a, b, c = rotate(pose, a, b, c)
+    a, b, c = rotate(form.pose, a, b, c)
     k = distance - 0.5 * gap
-    return add_point(room, count, x - k * a, y - k * b, z - k * c, -a, -b, -c, gap)
+    return add_point(room, count, (x - k * a, y - k * b, z - k * c), (-a, -b, -c), gap)
 
 
 @kernel
-def slope_along(form: int, measure: np.ndarray, pose: np.ndarray, axis: tuple[float, ...], t: float) -> float:
+def slope_along(form: Form, axis: tuple[float, ...], t: float) -> float:
     """How fast the distance from a form grows at the fraction t of a segment, cosine of normal and segment."""
     d0, d1, d2 = axis[3] - axis[0], axis[4] - axis[1], axis[5] - axis[2]
-    p, q, s = to_body(pose, axis[0] + t * d0, axis[1] + t * d1, axis[2] + t * d2)
-    a, b, c, _ = nearest(form, measure, p, q, s)
-    a, b, c = rotate(pose, a, b, c)
+    p, q, s = to_body(form.pose, axis[0] + t * d0, axis[1] + t * d1, axis[2] + t * d2)
+    a, b, c, _ = nearest(form.kind, form.measure, p, q, s)
+    a, b, c = rotate(form.pose, a, b, c)
     return (a * d0 + b * d1 + c * d2) / math.sqrt(d0 * d0 + d1 * d1 + d2 * d2)
 
 
 @kernel
-def where_level(
-    form: int, measure: np.ndarray, pose: np.ndarray, axis: tuple[float, ...], level: float
-) -> float:  # fmt: skip
+def where_level(form: Form, axis: tuple[float, ...], level: float) -> float:
     """Fraction of a segment from which on the distance from a form grows faster than `level`.
 
     The distance from a convex form is convex along a line, and its slope grows.  Found by halves: values of a distance
@@ -251,7 +265,7 @@ def where_level(
     low, high = 0.0, 1.0
     for _ in range(HALVES):
         t = 0.5 * (low + high)
-        if slope_along(form, measure, pose, axis, t) > level:
+        if slope_along(form, axis, t) > level:
             high = t
         else:
             low = t
@@ -259,17 +273,14 @@ def where_level(
 
 
 @kernel(apart=True)
-def capsule_form(
-    room: Room, capsule: np.ndarray, half: float, r: float, form: int, measure: np.ndarray, pose: np.ndarray,
-    margin: float,
-) -> int:  # fmt: skip
+def capsule_form(room: Room, capsule: np.ndarray, half: float, r: float, form: Form, margin: float) -> int:
     """A capsule and a convex curved form: the nearest point of its axis, or where it begins and ends to lie along it.
 
     With it the two ends of the capsule, where they are near.
     """
     axis = ends(capsule, half)
-    first = where_level(form, measure, pose, axis, -LEVEL)
-    last = where_level(form, measure, pose, axis, LEVEL)
+    first = where_level(form, axis, -LEVEL)
+    last = where_level(form, axis, LEVEL)
     if last - first < INNER:
         first = 0.5 * (first + last)
         last = first
@@ -280,7 +291,7 @@ def capsule_form(
             x = axis[0] + place * (axis[3] - axis[0])
             y = axis[1] + place * (axis[4] - axis[1])
             z = axis[2] + place * (axis[5] - axis[2])
-            count = ball_form(room, count, x, y, z, r, form, measure, pose, margin)
+            count = ball_form(room, count, Ball((x, y, z), r), form, margin)
     return count
 
 
@@ -385,8 +396,8 @@ def ellipsoids(room: Room, radii: np.ndarray, p: np.ndarray, others: np.ndarray,
             break
     if gap > margin:
         return 0
-    px, py, pz = 0.5 * (p[0] + x[0] + q[0] + y[0]), 0.5 * (p[1] + x[1] + q[1] + y[1]), 0.5 * (p[2] + x[2] + q[2] + y[2])
-    return add_point(room, 0, px, py, pz, n[0], n[1], n[2], gap)
+    at = 0.5 * (p[0] + x[0] + q[0] + y[0]), 0.5 * (p[1] + x[1] + q[1] + y[1]), 0.5 * (p[2] + x[2] + q[2] + y[2])
+    return add_point(room, 0, at, (n[0], n[1], n[2]), gap)
 
 
 # -- curvature ---------------------------------------------------------------------------------------------------------
