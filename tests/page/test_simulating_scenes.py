@@ -1,6 +1,5 @@
 """Exported pages of scenes: Node runs the march of the file, and finds the bits of `simulate`."""
 
-import pytest
 
 from page.test_simulating import in_node, inside, needs_node, require_bits, require_same
 from stickslip import library
