@@ -513,6 +513,11 @@ def scaled_by_a_float(x):
 
 
 @kernel
+def by_address_on_a_card(code, x):
+    return call_address(code, 0.0, x)
+
+
+@kernel
 def of_unknown_size(n):
     return np.zeros(n)[0]
 
@@ -521,7 +526,9 @@ def test_refusals_of_targets_without_a_c_library() -> None:
     with pytest.raises(KernelError, match="exponent of ldexp is a whole number"):
         web.module(scaled_by_a_float, (0.5,))
     with pytest.raises(KernelError, match="on the CPU alone: arrays of unknown or large size"):
-        web.module(of_unknown_size, (3,))
+        gpu.text(of_unknown_size, (3,))
+    with pytest.raises(KernelError, match="a card has no such addresses"):
+        gpu.text(by_address_on_a_card, (7, 0.5))
 
 
 def test_refusals_of_calls() -> None:
