@@ -6,13 +6,14 @@ import math
 import sys
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from stickslip import jit
-from stickslip.jit import KernelError, call_address, cpu, gpu, kernel, syntax, web
+from stickslip.jit import KernelError, call_address, cpu, gpu, kernel, slabs, syntax, web
 from stickslip.jit.statements import Statements
 
 CONSTANT = np.array([1.0, 2.0])
@@ -527,6 +528,9 @@ def test_refusals_of_targets_without_a_c_library() -> None:
         web.module(scaled_by_a_float, (0.5,))
     with pytest.raises(KernelError, match="on the CPU alone: arrays of unknown or large size"):
         gpu.text(of_unknown_size, (3,))
+    empty = slabs.OnSlabs(of_unknown_size, SimpleNamespace(kept=0), (), (), {}, 0)  # type: ignore[arg-type]
+    with pytest.raises(KernelError, match="a slab must not be empty"):
+        empty.launched(90)
     with pytest.raises(KernelError, match="a card has no such addresses"):
         gpu.text(by_address_on_a_card, (7, 0.5))
 
