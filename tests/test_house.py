@@ -33,6 +33,7 @@ LARGE_KERNELS = {
     ("lcp/linear.py", "solve_support"), ("scenes/islands/joint_rows.py", "bounded_rows"),
     ("scenes/islands/newton.py", "newton_island"), ("scenes/islands/newton.py", "newton_step"),
     ("scenes/islands/pile.py", "solve_pile"),
+    ("scenes/alone.py", "march_alone"), ("scenes/islands/slips.py", "curved_beyond"),
     ("scenes/islands/rolling.py", "solve_six"), ("scenes/islands/sphere_contacts.py", "set_up_sphere_contact"),
     ("scenes/islands/trees.py", "solve_joined"), ("scenes/islands/trees.py", "write_back"),
 }  # fmt: skip

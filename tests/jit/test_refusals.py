@@ -6,13 +6,14 @@ import math
 import sys
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from stickslip import jit
-from stickslip.jit import KernelError, call_address, cpu, gpu, kernel, syntax, web
+from stickslip.jit import KernelError, call_address, cpu, gpu, kernel, slabs, syntax, web
 from stickslip.jit.statements import Statements
 
 CONSTANT = np.array([1.0, 2.0])
@@ -513,6 +514,11 @@ def scaled_by_a_float(x):
 
 
 @kernel
+def by_address_on_a_card(code, x):
+    return call_address(code, 0.0, x)
+
+
+@kernel
 def of_unknown_size(n):
     return np.zeros(n)[0]
 
@@ -521,7 +527,12 @@ def test_refusals_of_targets_without_a_c_library() -> None:
     with pytest.raises(KernelError, match="exponent of ldexp is a whole number"):
         web.module(scaled_by_a_float, (0.5,))
     with pytest.raises(KernelError, match="on the CPU alone: arrays of unknown or large size"):
-        web.module(of_unknown_size, (3,))
+        gpu.text(of_unknown_size, (3,))
+    empty = slabs.OnSlabs(of_unknown_size, SimpleNamespace(kept=0), (), (), {}, 0)  # type: ignore[arg-type]
+    with pytest.raises(KernelError, match="a slab must not be empty"):
+        empty.launched(90)
+    with pytest.raises(KernelError, match="a card has no such addresses"):
+        gpu.text(by_address_on_a_card, (7, 0.5))
 
 
 def test_refusals_of_calls() -> None:

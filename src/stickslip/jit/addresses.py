@@ -32,6 +32,8 @@ def _call(writer: Writer, arguments: tuple[Value, ...]) -> Value:
     assert isinstance(address, Scalar) and kind is not None
     if writer.module.numbered is not None:
         return _call_numbered(writer, address.text, kind, tuple(rest))
+    if writer.module.on_card:
+        raise KernelError("calls by address are for the CPU: a card has no such addresses.")
     pointer = writer.value(f"inttoptr i64 {address.text} to ptr")
     given = ", ".join(f"{type_} {text}" for argument in rest for type_, text in passing.given(argument))
     return passing.taken(writer, f"{{ {REGISTER[kind]} }}", f"{pointer}({given})", Scalar(kind, ""), [])

@@ -326,8 +326,8 @@ class OnSlabs:
     def launched(self, capability: int) -> gpu.Launched:
         """PTX for a card, from disk where it is there."""
         card: Target = gpu.target(capability)
-        written, kinds = text(self.kernel, self.layout, self.rows, self.numbers, self.called, self.arena)
         if not self.layout.kept:
             raise KernelError("a slab must not be empty.")
+        written, kinds = text(self.kernel, self.layout, self.rows, self.numbers, self.called, self.arena)
         name = objects.name_of(written, card, f"ptx {gpu.OPTIMISATION}, floats in a table, slabs")
         return gpu.Launched(objects.kept(name, lambda: gpu.build(written, card).encode()).decode(), kinds)
