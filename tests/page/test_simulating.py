@@ -23,9 +23,11 @@ SCRIPT = """
   const [inside, request] = JSON.parse(require("fs").readFileSync(0));
   const {kernels: source, ...recorded} = inside, kernels = await loadKernels(source);
   const image = source.scene && (await inflated(source.image)), {dt, t_end} = {...source, ...request};
-  const found = image ? computedScene(kernels, source, recorded, image, request) : computed(kernels, source, recorded, request);
+  const found = image
+    ? computedScene(kernels, source, recorded, image, request) : computed(kernels, source, recorded, request);
+  const times = {dt: dt ?? source.dt, t_end: t_end ?? source.t_end};
   const {q, u, events, book} = image
-    ? marchedScene(kernels, source, {image: imageFor(source, image, request), dt: dt ?? source.dt, t_end: t_end ?? source.t_end})
+    ? marchedScene(kernels, source, {image: imageFor(source, image, request), ...times})
     : marched(kernels, source, wantedRun(source, recorded, request));
   const base64 = (data) => Buffer.from(data.buffer).toString("base64");
   const packed = (key, x) =>

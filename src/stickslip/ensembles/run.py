@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from stickslip.analysis.sections import AnySection
-from stickslip.checks import refuse_unknown_options, whole_number
+from stickslip.checks import refuse_unknown_options, shown, whole_number
 from stickslip.contact.planar import PlanarSolver
 from stickslip.control import ControlLaw
 from stickslip.debug import bar_wanted
@@ -200,13 +200,15 @@ def _kept(
 def _device(device: Any, threads: Any, kind: str) -> Device:
     if threads is not None:
         whole_number(threads, "threads")
+    if not isinstance(device, str):
+        raise ValueError(f"device must be {DEVICES}, got {shown(device)}.")
     if device == "auto":
         device = "cpu" if kind == "scene" or unavailable() else "gpu"
     if device == "cpu":
         return Cores(int(threads or cores()))
     if device == "gpu":
         return Card()
-    if isinstance(device, str) and device.startswith("dask:") and device != "dask:":
+    if device.startswith("dask:") and device != "dask:":
         return Cluster(device.removeprefix("dask:"))
     raise ValueError(f"device must be {DEVICES}, got {device!r}.")
 

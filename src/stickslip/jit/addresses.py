@@ -12,7 +12,7 @@ from typing import Any
 
 from stickslip.jit import functions, passing
 from stickslip.jit.errors import KernelError
-from stickslip.jit.values import REGISTER, Scalar, Value, kind_of
+from stickslip.jit.values import REGISTER, Kind, Scalar, Value, kind_of
 from stickslip.jit.writer import Writer
 
 known: dict[int, Any] = {}
@@ -37,7 +37,7 @@ def _call(writer: Writer, arguments: tuple[Value, ...]) -> Value:
     return passing.taken(writer, f"{{ {REGISTER[kind]} }}", f"{pointer}({given})", Scalar(kind, ""), [])
 
 
-def _call_numbered(writer: Writer, number: str, kind: str, arguments: tuple[Value, ...]) -> Value:
+def _call_numbered(writer: Writer, number: str, kind: Kind, arguments: tuple[Value, ...]) -> Value:
     """Call the kernel of a number; a number that no kernel has ends the run."""
     assert writer.module.numbered is not None
     result, end = writer.slot(REGISTER[kind]), writer.label()

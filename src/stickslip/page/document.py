@@ -17,13 +17,14 @@ from typing import Any
 from stickslip._version import __version__
 from stickslip.io.disk import replacing
 from stickslip.page.payload import FRAMES, HISTORY, payload
-from stickslip.page.simulating import Recorded, simulating
+from stickslip.page.recorded import Recorded
+from stickslip.page.simulating import simulating
 from stickslip.scenario import as_shown
 from stickslip.trajectory import Trajectory
 
 SCRIPTS = (
-    "data", "simulate", "scenes", "overlay", "stage", "space", "solids", "plots", "gauges", "controls", "film", "grab", "picker",
-    "main",
+    "data", "simulate", "scenes", "overlay", "stage", "space", "solids", "plots", "gauges", "controls", "film", "grab",
+    "picker", "main",
 )  # fmt: skip
 """Parts of the script, in their order; they share one scope."""
 SIGNATURE = f"Drawn by stickslip {__version__}"

@@ -1,4 +1,6 @@
-"""Exported pages that simulate a mechanism (scenes: `simulating_scenes`): kernels as WebAssembly, and how to call and draw them.
+"""Exported pages that simulate a mechanism: kernels as WebAssembly, and how to call and draw them.
+
+Pages of scenes: `simulating_scenes`.
 
 Four modules go into the file: `start` prepares a start, `march` does the steps, `measure` finds gaps and energies of
 records, `frames` places the shapes of the drawing.  The middle two are the kernels of `simulate`; the others are
@@ -37,7 +39,7 @@ from stickslip.page.payload import LIMITS
 from stickslip.page.recorded import Recorded, packed
 from stickslip.page.simulating_scenes import simulating_scene
 from stickslip.page.tracks import split
-from stickslip.scenario import Scenario, SceneScenario
+from stickslip.scenario import Scenario
 from stickslip.trajectory import Trajectory
 
 _FRAMES = '''"""Places of the shapes of a drawing, and what a page wants to know of the start and the end of a run."""
@@ -81,7 +83,7 @@ def frames(Q, U, T, p, shapes, pushes, coefficients):
 
 def simulating(trajectory: Trajectory, scenario: Any) -> dict[str, Any]:
     """Kernels, sliders and drawing of a run, for a page that simulates; raises `Recorded` where it cannot."""
-    if isinstance(scenario, SceneScenario):
+    if getattr(scenario, "kind", "") == "scene":
         return simulating_scene(trajectory, scenario)
     _require_simple(trajectory, scenario)
     system: System = scenario.system

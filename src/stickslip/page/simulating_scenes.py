@@ -34,7 +34,7 @@ from stickslip.scenes.parts import CREEP, HELD, OPEN_LOADS, OPEN_NORMALS, PLASTI
 from stickslip.trajectory import Trajectory
 from stickslip.trajectory.certificate import CREEP as CREEP_TOLD
 
-MOST_BODIES = 24
+MOST_BODIES = 20
 """Moving bodies of a scene that simulates in a browser: more of them would make a phone wait."""
 ROWS = 64
 """Records of one march."""
@@ -86,9 +86,14 @@ def simulated(
 
 def simulating_scene(trajectory: Trajectory, scenario: SceneScenario) -> dict[str, Any]:
     """Kernel, image and sliders of the run of a scene; raises `Recorded` where it cannot simulate in a browser."""
-    starts = _Starts(trajectory, scenario)
-    given, functions = starts.arguments({})
-    _require_usual(trajectory, scenario)
+    try:
+        starts = _Starts(trajectory, scenario)
+        given, functions = starts.arguments({})
+        _require_usual(trajectory, scenario)
+    except Recorded:
+        raise
+    except (ValueError, ArithmeticError) as reason:
+        raise Recorded(f"its scene does not begin it again: {str(reason).rstrip('.')}") from None
     try:
         kernel = web.module(simulated, given, functions)
     except KernelError as reason:
@@ -148,9 +153,9 @@ def _require_usual(trajectory: Trajectory, scenario: SceneScenario) -> None:
         raise Recorded("its stepper or impact law is not the usual one, which alone runs in a browser")
     if not trajectory.complete:
         raise Recorded("it ended early")
-    times = {"dt": trajectory.dt, "t0": float(trajectory.t[0])}
-    t_end = times["t0"] + trajectory.steps * trajectory.dt
-    again = scenario.simulate(**times, t_end=t_end, every=trajectory.every, progress=False)
+    t0 = float(trajectory.t[0])
+    t_end = t0 + trajectory.steps * trajectory.dt
+    again = scenario.simulate(dt=trajectory.dt, t0=t0, t_end=t_end, every=trajectory.every, progress=False)
     if again.q.tobytes() != trajectory.q.tobytes() or again.u.tobytes() != trajectory.u.tobytes():
         raise Recorded("it has options that its scene does not have by itself")
 
@@ -171,7 +176,7 @@ class _Starts:
     def _is_entry(self, name: str) -> bool:
         """Whether the scenario is the library's own."""
         own = library.get(name)
-        if not isinstance(own, SceneScenario):
+        if own.kind != "scene":
             return False
         try:
             given, ours = (self._arguments_of(one, self.trajectory.dt) for one in (self.scenario, own))
@@ -271,7 +276,7 @@ class _Following:
             found.pop(next(iter(found)))
         return found
 
-    def _image(self, values: Mapping[str, float]) -> Array | None:
+    def _image(self, values: Mapping[str, float]) -> np.ndarray | None:
         """Words of the image for values of sliders; None where a run cannot begin with them."""
         try:
             image = np.frombuffer(self.kernel.image(*self.starts.arguments(values)[0]), np.uint64)
@@ -281,7 +286,7 @@ class _Following:
 
     def _of(self, control: Control) -> dict[str, Any] | None:
         p = np.array([control.value, *_spread(control)])
-        images = [self.own]
+        images: list[np.ndarray] = [self.own]
         for value in p[1:].tolist():
             image = self._image({control.key: value})
             if image is None:
@@ -289,10 +294,11 @@ class _Following:
             images.append(image)
         words = np.array(images)
         at = np.flatnonzero((words != words[0]).any(axis=0))
-        fitted = [_fitted(p, words[:, k].view(float)) for k in at]
-        if not fitted or any(one is None for one in fitted):
+        parts = [fitted(p, words[:, k].view(float)) for k in at]
+        known = [part for part in parts if part is not None]
+        if not parts or len(known) < len(parts):
             return None
-        numbers, a, b = zip(*fitted, strict=True)  # type: ignore[arg-type]
+        numbers, a, b = zip(*known, strict=True)
         return {"at": at.tolist(), "formula": list(numbers), "a": list(a), "b": list(b)}
 
     def _together(self, moved: list[Control], found: Mapping[str, dict[str, Any]]) -> bool:
@@ -318,20 +324,26 @@ def _spread(control: Control) -> list[float]:
     return [float(low), *(x for x in inside if x != control.value), float(high)]
 
 
-def _fitted(p: Array, x: Array) -> tuple[int, float, float] | None:
+def fitted(p: Array, x: Array) -> tuple[int, float, float] | None:
     """Number and constants of the formula by which x follows p, with the same bits everywhere; None for no formula."""
     if not np.isfinite(x).all():
         return None
     i, j = 0 if p[0] != 0.0 else 1, len(p) - 1
     with np.errstate(all="ignore"):
-        slope = float(f"{(x[j] - x[i]) / (p[j] - p[i]):.13g}")
-        constants = (
-            (x[i] / p[i], 0.0), (x[i] - p[i], 0.0), (x[i] + p[i], 0.0), (x[i] * p[i], 0.0), (x[i] / (p[i] * p[i]), 0.0),
-            (slope, float(f"{x[i] - slope * p[i]:.13g}")),
-        )  # fmt: skip
-        for number, (formula, (a, b)) in enumerate(zip(FORMULAS, constants, strict=True)):
-            if np.array_equal(
-                np.asarray(formula(p, a, b), float).view(np.uint64), np.ascontiguousarray(x).view(np.uint64)
-            ):
-                return number, float(a), float(b)
+        slope = _short((x[j] - x[i]) / (p[j] - p[i]))
+        first = (x[i] / p[i], x[i] - p[i], x[i] + p[i], x[i] * p[i], x[i] / (p[i] * p[i]), slope)
+        for number, (formula, exact) in enumerate(zip(FORMULAS, first, strict=True)):
+            b = _short(x[i] - slope * p[i])
+            for a in (float(exact), _short(exact)):
+                if np.array_equal(_words(formula(p, a, b)), _words(x)):
+                    return number, a, b
     return None
+
+
+def _short(x: float) -> float:
+    """A number as a person writes it, without the last digits of a division."""
+    return float(f"{x:.13g}")
+
+
+def _words(x: Any) -> np.ndarray:
+    return np.ascontiguousarray(x, float).view(np.uint64)

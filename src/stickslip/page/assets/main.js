@@ -360,9 +360,11 @@ async function choose(system, hash = "") {
 }
 
 /** The system and the settings of the address: at the start, after Back, or of a link that was pasted. */
-function chooseAddress() {
+async function chooseAddress() {
   const wanted = new URLSearchParams(location.hash.slice(1)).get("system");
-  return choose(wanted in app.kinds ? wanted : app.first, location.hash);
+  if (wanted === null || wanted in app.kinds) return choose(wanted ?? app.first, location.hash);
+  await choose(app.first);
+  complain(`There is no '${wanted}' on this page; it shows ${spokenWords(app.first)}. "Pictures" has all there are.`);
 }
 
 /** A system that was picked by hand: Back leads to the one before. */

@@ -106,7 +106,7 @@ function numbersOfScene(run, source, recorded) {
   ];
   const proof = source.proof.map((line, i) => ({...line, value: values[i][0]})).filter((_, i) => values[i][1] ?? true);
   const notes = !forces && share(integration) > 0.01 ? [told(integration)] : [];
-  const counts = Object.fromEntries(recorded.contacts.slice(0, source.limits.series).map(({name}, k) => [name, run.events.filter((row) => row[1] === k).length]));
+  const counts = Object.fromEntries(recorded.contacts.slice(0, source.limits.series).map(({name}, k) => [name, run.events.filter((row) => row[1] === k || row[EVENT_COLUMNS] === k).length])); // an impact of two bodies counts for both
   return {notes, numbers: {...recorded.numbers, proof, impacts: counts, period: seenPeriod({...run, f: run.g}),
     energy: {start, end, contacts: work, projection, integration, unexplained: 0},
     certificate: {...recorded.numbers.certificate, failed_steps: book[at.FAILED_STEPS], max_residual: book[at.MAX_RESIDUAL], max_penetration: deepest, contact_work: work, integration_energy: integration, energy_in_play: play}}};

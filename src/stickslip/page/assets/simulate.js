@@ -39,7 +39,7 @@ function callKernel({exports, room, results}, args) {
     else if ("real" in arg) { view.setFloat64(at, arg.real, true); at += 8; }
     else put(arg.whole);
   });
-  exports.run(room);
+  exports.run(room, end);
   const after = exports.memory.buffer, found = new DataView(after);
   args.forEach(({data}, i) => { if (data) raw(data).set(new Uint8Array(after, places[i], data.byteLength)); });
   return results.map((kind, k) => (kind === "float" ? found.getFloat64(at + 8 * k, true) : Number(found.getBigInt64(at + 8 * k, true))));
