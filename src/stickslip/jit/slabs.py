@@ -231,8 +231,8 @@ def text(
 ) -> tuple[str, str]:
     """LLVM IR of a launched kernel on slabs, and the kinds of its parameters, as `gpu.text` has them.
 
-    The kernel takes the arguments in a slab, its own row of each array of `rows`, and numbers.  A launch has the slabs,
-    (threads, kept) bytes, the arrays (threads, ...) and the numbers.
+    The kernel takes three tuples: the arguments in a slab, its own row of each array of `rows`, numbers.  A launch has
+    the slabs, (threads, kept) bytes, the arrays (threads, ...) and the numbers.
 
     rows, numbers : samples, of which the types count.
     called : kernels that `call_address` calls by these numbers.
@@ -271,7 +271,8 @@ def text(
     assert isinstance(outside, View)
     _copy(writer, own, outside.pointer, layout.kept)
     given = [memory.part(writer, each, (thread,)) for each in arrays]
-    Body(program, writer).inline(kernel, (*layout.values(writer, own), *given, *values))  # type: ignore[arg-type]
+    slab = Bundle(layout.values(writer, own))
+    Body(program, writer).inline(kernel, (slab, Bundle(tuple(given)), Bundle(tuple(values))))  # type: ignore[arg-type]
     _copy(writer, outside.pointer, own, layout.kept)
     writer.begin(end)
     writer.do("ret void")

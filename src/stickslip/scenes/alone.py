@@ -12,7 +12,7 @@ from stickslip.jit import kernel
 from stickslip.projections import worse
 from stickslip.scenes.islands.island import solve_island
 from stickslip.scenes.layout import Bodies, Book, Contacts
-from stickslip.scenes.parts import ISLANDS, SIDE, Diary, Problems, Records, Search, Span, Touching, World
+from stickslip.scenes.parts import ISLANDS, SIDE, Diary, Problems, Records, Span, World
 from stickslip.scenes.step import DONE, UNSOLVED, island_of, march, start_limit
 
 STATUS, WRITTEN, EVENTS, SOUND, REACHED, TOLD = range(6)
@@ -63,29 +63,27 @@ def solve_open(world: World, contacts: Contacts, problems: Problems, head: np.nd
 
 
 @kernel
-def march_alone(
-    world: World, search: Search, first: Touching, second: Touching, problems: Problems, diary: Diary,
-    head: np.ndarray, follow: np.ndarray, q: np.ndarray, u: np.ndarray, state: np.ndarray, energy: np.ndarray,
-    events: np.ndarray, told: np.ndarray, t0: float, target: int,
-) -> None:  # fmt: skip
-    """March until `target` steps are done, or as far as no host is needed and there is room for impacts.
+def march_alone(scene: Any, rows: Any, ends: tuple[float, int]) -> None:
+    """March to `ends`, or as far as no host is needed and there is room for impacts.
 
-    head, follow : room for `solve_island`.  What has needed a host once stays where it is.
+    scene : World, Search, Touching of both sides, Problems, Diary, and two arrays as room for `solve_island`.
+    rows : records q, u, states and energies; impacts; what is told.  Who has needed a host once stays where it is.
+    ends : time of step 0 [s], and the number of steps that shall be done.
     """
+    told = rows[5]
     if told[STATUS] == DONE:
         told[STATUS] = LOST  # until the end is reached
-        scene = (world, search, first, second, problems, diary, head, follow)
-        do_march(scene, (q, u, state, energy, events, told), t0, target)
+        do_march(scene, rows, ends)
 
 
 @kernel
-def do_march(scene: Any, rows: Any, t0: float, target: int) -> None:
+def do_march(scene: Any, rows: Any, ends: tuple[float, int]) -> None:
     """`march_alone`, of a member that has needed no host yet.
 
     Each step is a march of its own, as by hand.  Records stand behind one another where there is more than one row.
     """
     world, search, first, second, problems, diary, head, follow = scene
-    q, u, state, energy, events, told = rows
+    (q, u, state, energy, events, told), (t0, target) = rows, ends
     own, status, written, good = diary.book, DONE, 0, True
     book = Book(own.numbers, own.impulse, own.state, own.gap, own.loaded, events, own.counts)
     notes, keeps = Diary(diary.channel, diary.channels, book), 1 if energy.shape[0] > 1 else 0
