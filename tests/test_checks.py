@@ -140,6 +140,12 @@ ODD = {
     "tol": lambda odd: ss.solve_lcp([[1.0]], [1.0], tol=odd),
     "time_limit": lambda odd: BALL.simulate(dt=1e-3, t_end=0.01, time_limit=odd),
     "every": lambda odd: BALL.simulate(dt=1e-3, t_end=0.01, every=odd),
+    "device": lambda odd: ss.ensemble(BALL, {"restitution": [0.5]}, device=odd),
+    "n": lambda odd: ss.Simulator(BALL).step(odd),
+    "seed": lambda odd: ss.outcomes(BALL, {"y": 0.01}, 2, seed=odd),
+    "seed ": lambda odd: library.granular_column(grains=3, seed=odd),
+    "wrt": lambda odd: ss.sensitivity(BALL, [odd]),
+    "settle_returns": lambda odd: ss.limit_cycle(library.impact_oscillator(), settle_returns=odd),
 }
 
 
@@ -151,6 +157,23 @@ def test_odd_things_are_refused_in_one_line(name, odd):
     with pytest.raises(ValueError, match=f"^{name.strip()}") as refusal:
         ODD[name](odd)
     assert "\n" not in str(refusal.value) and "\x1b" not in str(refusal.value)
+
+
+def test_numbers_of_runs_that_no_machine_can_do():
+    """A matrix as a seed ended the process: NumPy unpacks it without end."""
+    with pytest.raises(ValueError, match=r"^seed must be a whole number"):
+        ss.outcomes(BALL, {"y": 0.01}, 2, seed=np.matrix([[1.0, 2.0]]))
+    with pytest.raises(ValueError, match=r"^n must be 1000000 at most"):
+        ss.outcomes(BALL, {"y": 0.01}, 2**62)
+    with pytest.raises(ValueError, match=r"^settle_returns must be .* at most"):
+        ss.limit_cycle(library.impact_oscillator(), settle_returns=2**62)
+
+
+@pytest.mark.parametrize("mass", [5e-324, 1e-322])
+def test_a_mass_whose_inertia_vanishes(mass):
+    scene = two_bodies()
+    with pytest.raises(ValueError, match=r"^sphere1\.mass must leave an inertia"):
+        ss.ensemble(scene, {f"{scene.bodies[1].name}.mass": [mass]}, dt=1e-2, t_end=0.05)
 
 
 def test_a_record_of_so_many_steps_that_none_is_made():

@@ -95,7 +95,8 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     hint = f"did you mean {near[0]!r}? " if near else ""
     listed = known if len(known) <= MOST_NAMES else tuple(dict.fromkeys((*near, *known)))[:NEAREST_NAMES]
     more = f" and {len(known) - len(listed)} more" if len(listed) < len(known) else ""
-    return f"unknown {kind} {name!r}; {hint}known: {', '.join(listed) or 'none'}{more}."
+    shown_name = repr(name) if isinstance(name, str) else shown(name)
+    return f"unknown {kind} {shown_name}; {hint}known: {', '.join(listed) or 'none'}{more}."
 
 
 def did_you_mean(value: Any, known: Iterable[str]) -> str:

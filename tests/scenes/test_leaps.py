@@ -1,4 +1,4 @@
-"""A blow that turns a light or slender body far faster than anything came: limits and ropes hold it in that very step."""
+"""A blow that turns a body far faster than anything came: limits and ropes hold it in that very step."""
 
 import numpy as np
 import pytest

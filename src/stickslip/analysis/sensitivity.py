@@ -274,7 +274,7 @@ def known_names(wrt: Any, known: tuple[str, ...], what: str) -> tuple[str, ...]:
     if not given:
         raise ValueError(f"wrt must name at least one {what}, got none.")
     for name in given:
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             raise ValueError(f"wrt: {unknown_name(what, name, known)}")
         if given.count(name) > 1:
             raise ValueError(f"wrt must name each quantity once, got {name!r} twice.")

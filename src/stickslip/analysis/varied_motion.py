@@ -142,7 +142,7 @@ class VariedMotion(LinearisedMotion):
         yield from (X for X, wanted in zip(found, asked, strict=True) if wanted)
 
     def _collocated(self, arc: Arc, edges: Array, share: Array) -> Iterator[Array]:
-        """X at the edges, times of an arc, behind the first, by so many collocation steps in between, rounded up."""
+        """X at the edges, times of an arc, behind the first; `share` collocation steps in between, rounded up."""
         X, lengths = self.X, np.maximum(np.diff(edges), 0.0)
         pieces = np.where(lengths > 0.0, np.maximum(1, np.ceil(share - 1e-9)), 0).astype(int)
         h = np.repeat(lengths / np.maximum(pieces, 1), pieces)

@@ -69,7 +69,11 @@ class VelocityCorners:
         rows = at(times)
         found = []
         for j, i in np.argwhere(rows[:, :-1] * rows[:, 1:] < 0.0):
-            found.append(root_between(lambda t, j=j: float(at(t)[j]), float(times[i]), float(times[i + 1])))
+
+            def level(t: float, j: int = int(j)) -> float:
+                return float(at(t)[j])
+
+            found.append(root_between(level, float(times[i]), float(times[i + 1])))
         return sorted(time for time in found if arc.t_A < time < arc.t_E)
 
     def on(self, t: float, x: Array, p: Array) -> np.ndarray:

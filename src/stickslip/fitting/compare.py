@@ -204,7 +204,7 @@ def _left_out(problem: Problem, whole: Fit, folds: int, seed: int, step: Callabl
     kinds, unit = np.unique(problem.experiment if _by_experiment(problem, folds) else problem.row, return_inverse=True)
     if len(kinds) < folds:
         raise ValueError(f"folds must be at most the number of moments that were measured, {len(kinds)}, got {folds}.")
-    part = (np.random.default_rng(seed).permutation(len(kinds)) % folds)[unit]
+    part = (np.random.default_rng(whole_number(seed, "seed", 0)).permutation(len(kinds)) % folds)[unit]
     begin = problem.shares(np.array([whole.values[name] for name in problem.names]))
     squares, errors = np.empty(problem.count), np.empty(folds)
     for number in range(folds):

@@ -56,7 +56,8 @@ class Program:
     soon : units that it calls are built without optimising, where they are not there yet.
     out_of_line : names of kernels that work on copies of the arrays they are given: the arrays themselves have no
         address then, and may live in registers around the call.
-    numbered : kernels that `call_address` calls by these numbers, where functions have no addresses.
+    numbered : kernels that `call_address` calls by these numbers, where functions have no addresses.  For a card with
+        them (scenes), kernels marked `apart` stay functions, which keeps the module small.
     """
 
     def __init__(
@@ -141,6 +142,7 @@ class Program:
             parameters = [parameter for parameter, is_read in zip(parameters, reads, strict=True) if is_read]
         words = " willreturn memory(none)" if callee.python.__name__ in self.shared else ""
         words += " noinline" if callee.contained and not self.module.on_card else ""
+        words += " noinline" if callee.apart and self.module.on_card and self.module.numbered is not None else ""
         writer.define(f"{linkage} {type_} @{name}({', '.join(parameters)}){words}")
         return type_, result, reads
 

@@ -243,7 +243,7 @@ class Simulator:
 
         Ctrl-C leaves the simulator at the end of a step.
         """
-        left = 1 if n == 1 else whole_number(n, "n")
+        left = 1 if type(n) is int and n == 1 else whole_number(n, "n")
         if left > FEW:
             self._march(left - 1)
             left = 1

@@ -313,7 +313,7 @@ class Book(NamedTuple):
     impulse: np.ndarray  # (c, 2) normal and tangential, since the last record
     state: np.ndarray  # (c,) int8
     gap: np.ndarray  # (c,) smallest gap of the body's contact points
-    loaded: np.ndarray  # (N,) bool: the active contact at this point carried a load in the step before, see `bore`
+    loaded: np.ndarray  # (N,) bool: the active contact at this point carried a load in the step before, see `was_held`
     events: np.ndarray  # (e, 9)
     counts: np.ndarray  # (1,) events
 

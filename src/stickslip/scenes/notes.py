@@ -10,7 +10,7 @@ import numpy as np
 from stickslip.codes import MAX_PENETRATION, PAOLI
 from stickslip.jit import entry, kernel
 from stickslip.scenes.blows import tangential_size
-from stickslip.scenes.islands.problem import approach, bore, contact_velocity, world_impulse
+from stickslip.scenes.islands.problem import approach, contact_velocity, was_held, world_impulse
 from stickslip.scenes.islands.rolling import resists, turn_in_world, turn_work
 from stickslip.scenes.islands.row_kinds import ARMATURE, PRISMATIC, SPRING
 from stickslip.scenes.islands.slips import gap_beyond
@@ -72,7 +72,7 @@ def note_loads(bodies: Bodies, contacts: Contacts, active: Active, n: int, book:
     """Which of the n active contacts carried a load in the step before: these are not struck in this one."""
     for i in range(n):
         c = active.contact[i]
-        book.loaded[c] = bore(bodies, contacts, c, max(0.0, -active.before[i, 0]))
+        book.loaded[c] = was_held(bodies, contacts, c, max(0.0, -active.before[i, 0]))
 
 
 @kernel

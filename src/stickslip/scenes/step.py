@@ -108,6 +108,7 @@ __all__ = [
     "PAIRS_OLD",
     "PLASTIC",
     "POINTS",
+    "ROWS",
     "RULE_GAIN",
     "SIDE",
     "UNSOLVED",

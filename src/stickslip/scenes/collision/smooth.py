@@ -18,7 +18,7 @@ import numpy as np
 
 from stickslip.jit import kernel
 from stickslip.scenes.collision.round import Ball, Point, add_point, ends
-from stickslip.scenes.layout import CAPSULE, Geoms, Room
+from stickslip.scenes.layout import CAPSULE, SMOOTH, Geoms, Room
 from stickslip.scenes.rotation import rotate, rotate_back, to_body, z_axis
 
 ELLIPSOID, CYLINDER, CONE, TORUS = range(4)
@@ -27,6 +27,7 @@ STEPS = 60  # of Newton's method
 HALVES = 54  # steps of a bisection along a segment: all digits of a fraction
 LEVEL = 1e-9  # slope up to which a segment lies along a form
 RIM = 1e-6  # of a size: points closer to a rim or an apex are on it
+CROSSED = 0.3  # sine of the angle between straight sides, from which on they touch at a point
 STRAIGHT = 1e4  # times the size of a form: a radius of curvature of what is straight, which keeps 12 digits
 INNER = 1e-6  # of a segment: points closer to its ends are those of its ends
 
@@ -465,21 +466,40 @@ def beside_axis(geoms: Geoms, i: int, arm: np.ndarray) -> bool:
 
 
 @kernel
-def round_curvature(geoms: Geoms, i: int, n: np.ndarray, arm: np.ndarray, H: np.ndarray) -> None:
+def lie_along(geoms: Geoms, i: int, j: int, arm_i: np.ndarray, arm_j: np.ndarray) -> bool:
+    """Whether a point lies on straight sides of geometries i and j that are nearly parallel.
+
+    The point of contact runs to an end there, however slowly they turn: it has no velocity.
+    """
+    if not beside_axis(geoms, i, arm_i):
+        return False
+    _, along = place_on(geoms, j, arm_j)
+    if not (
+        beside_axis(geoms, j, arm_j) or (geoms.kind[j] == SMOOTH and on_side(geoms.form[j], geoms.measure[j], along))
+    ):
+        return False
+    (x, y, z), (a, b, c) = z_axis(geoms.world[i]), z_axis(geoms.world[j])
+    x, y, z = y * c - z * b, z * a - x * c, x * b - y * a
+    return x * x + y * y + z * z < CROSSED * CROSSED
+
+
+@kernel
+def round_curvature(geoms: Geoms, i: int, n: np.ndarray, arm: np.ndarray, straight: bool, H: np.ndarray) -> None:
     """As `curvature`, of a ball or capsule."""
     for k in range(9):
         H[k] = geoms.extent[i, 0] * ((1.0 if k % 4 == 0 else 0.0) - n[k // 3] * n[k % 3])
-    if beside_axis(geoms, i, arm):
+    if straight and beside_axis(geoms, i, arm):
         x, y, z = z_axis(geoms.world[i])
         add_straight(H, STRAIGHT * geoms.bound[i], x, y, z)
 
 
 @kernel(apart=True)
-def curvature(geoms: Geoms, i: int, n: np.ndarray, arm: np.ndarray, H: np.ndarray) -> None:
+def curvature(geoms: Geoms, i: int, n: np.ndarray, arm: np.ndarray, straight: bool, H: np.ndarray) -> None:
     """Radii of curvature (9,) of geometry i at the midpoint, where its normal is n or -n.
 
     They are the Hessian of the support function, at rims and corners, too.  On a straight side STRAIGHT stands for an
-    infinite radius; for flat ends see `on_end`.  arm: of the point that touches, see `place_on`.
+    infinite radius; for flat ends see `on_end`.  arm: of the point that touches, see `place_on`; straight: whether
+    sides are taken as such, see `lie_along`.
     """
     for k in range(9):
         H[k] = 0.0
@@ -497,7 +517,7 @@ def curvature(geoms: Geoms, i: int, n: np.ndarray, arm: np.ndarray, H: np.ndarra
     if s > UPRIGHT:
         t0, t1, t2 = t0 / s, t1 / s, t2 / s
         add_straight(H, circle_of(form, measure, across, along) / s, t0, t1, t2)
-        if on_side(form, measure, along):
+        if straight and on_side(form, measure, along):
             add_straight(
                 H, STRAIGHT * geoms.bound[i], t1 * n[2] - t2 * n[1], t2 * n[0] - t0 * n[2], t0 * n[1] - t1 * n[0]
             )

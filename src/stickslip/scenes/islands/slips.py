@@ -25,7 +25,7 @@ import math
 import numpy as np
 
 from stickslip.jit import kernel
-from stickslip.scenes.collision.smooth import beside_axis, curvature, on_end, round_curvature
+from stickslip.scenes.collision.smooth import beside_axis, curvature, lie_along, on_end, round_curvature
 from stickslip.scenes.layout import CAPSULE, HULL, PLANE, POLYGON, SMOOTH, Active, Bodies, Contacts, Geoms, Options
 from stickslip.scenes.rotation import determinant, invert, rotate_back, times, z_axis
 
@@ -189,8 +189,10 @@ def curves(vel: np.ndarray, geoms: Geoms, contacts: Contacts, active: Active, m:
     i, j = contacts.pair[c, 0], contacts.pair[c, 1]
     if geoms.kind[j] > CAPSULE:
         return geoms.kind[j] == SMOOTH
-    straight = beside_axis(geoms, i, active.arm_a[m]) or beside_axis(geoms, j, active.arm_b[m])
-    return straight and not turn_as_one(vel[contacts.a[c]], vel[contacts.b[c]])
+    p, q = active.arm_a[m], active.arm_b[m]
+    if not (beside_axis(geoms, i, p) or beside_axis(geoms, j, q)) or lie_along(geoms, i, j, p, q):
+        return False
+    return not turn_as_one(vel[contacts.a[c]], vel[contacts.b[c]])
 
 
 @kernel(apart=True)
@@ -217,19 +219,20 @@ def curved_beyond(
     v, w, p, q, n = vel[contacts.a[k]], vel[contacts.b[k]], active.arm_a[m], active.arm_b[m], contacts.normal[k]
     i, j = contacts.pair[k, 0], contacts.pair[k, 1]
     H, K, S = np.zeros(9), np.empty(9), np.empty(9)
+    straight = not lie_along(geoms, i, j, p, q)
     if geoms.kind[j] == SMOOTH:
-        curvature(geoms, j, n, q, K)
+        curvature(geoms, j, n, q, straight, K)
     else:
-        round_curvature(geoms, j, n, q, K)
+        round_curvature(geoms, j, n, q, straight, K)
     u = apart_rate(v, w, p, q)
     a, b = cross(v[3], v[4], v[5], n[0], n[1], n[2]), cross(w[3], w[4], w[5], n[0], n[1], n[2])
     t = a
     flat = geoms.kind[i] == PLANE or face
     if not flat:
         if geoms.kind[i] == SMOOTH:
-            curvature(geoms, i, n, p, H)
+            curvature(geoms, i, n, p, straight, H)
         else:
-            round_curvature(geoms, i, n, p, H)
+            round_curvature(geoms, i, n, p, straight, H)
         # n' lies across n: n n^T makes the matrix regular there
         size = max(geoms.extent[i, 0], geoms.bound[j])
         for s in range(9):
