@@ -280,7 +280,10 @@ def _export(trajectory: "Trajectory", scenario: "Scenario", path: Path, progress
     from stickslip.page.document import export
 
     def note(reason: str) -> None:
-        print(f"stickslip: {path.name} plays back this run and has no sliders: {printable(reason)}.", file=sys.stderr)
+        if progress is not False:
+            print(
+                f"stickslip: {path.name} plays back this run and has no sliders: {printable(reason)}.", file=sys.stderr
+            )
 
     return export(trajectory, path, scenario, note)
 
