@@ -165,8 +165,6 @@ def _as_scenario(moving: Any, dt: Any, t_end: Any) -> Scenario:
 
 
 def _request(moving: Scenario, device: Any, vary: Any, observe: Any, asked: dict[str, Any]) -> AnyRequest:
-    if moving.kind == "scene":
-        _require_cpu(device)
     if asked.get("control") is not None and (moving.kind == "scene" or device != "cpu"):
         raise ValueError("control of an ensemble is for mechanisms on the device 'cpu'.")
     if asked.get("control") is None:
@@ -175,12 +173,6 @@ def _request(moving: Scenario, device: Any, vary: Any, observe: Any, asked: dict
         if asked.pop(name, None) is not None:
             raise ValueError(f"{name} is for ensembles of scenes, got a mechanism; leave it out.")
     return _PREPARE[moving.kind](moving, vary, observe, **asked)
-
-
-def _require_cpu(device: Any) -> None:
-    """Raise ValueError for a GPU: the kernel of a scene makes arrays of the size of its islands, which cards refuse."""
-    if device == "gpu":
-        raise ValueError("device 'gpu' runs mechanisms; scenes, whose arrays grow, run on 'cpu' or 'dask:ADDRESS'.")
 
 
 def _kept(
