@@ -79,7 +79,7 @@ def test_what_is_asked_of_a_file_before_it_is_written(tmp_path):
 
 
 @pytest.mark.parametrize("resume", [False, True])
-@pytest.mark.parametrize("name", ["x" * 250 + ".nc", "x" * 239 + ".nc", "é" * 130, "a\0b", "a\udc00\ud800b.nc"])
+@pytest.mark.parametrize("name", ["x" * 256 + ".nc", "é" * 130, "a\0b", "a\udc00\ud800b.nc"])
 def test_names_that_no_file_can_have_are_refused_before_the_run(name, resume, tmp_path):
     """The system refused them once the run was under way, some only when the journal was written."""
     rule = r"^path must (be a name that files can have|have names of 2.. bytes)"
