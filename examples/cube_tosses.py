@@ -37,6 +37,7 @@ RATE = 148.0  # frames per second
 WIDTH, MASS, INERTIA, SCALE = 2 * 0.0524, 0.37, 8.1e-4, 1.021
 SUBSTEPS = 4  # steps per frame
 APART = 6.0  # distance of tosses, which are simulated side by side [m]
+TOGETHER = 48  # tosses of one simulation: a scene of hundreds of cubes takes several times as long per cube
 CORNERS = 0.5 * WIDTH * np.array([[i, j, k] for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)], dtype=float)
 UP = np.array([0.0, 0.0, 1.0])
 DEFAULTS = {
@@ -186,6 +187,9 @@ def simulated(scene: ss.Scene, frames: int) -> ss.Trajectory:
 def predict(tosses: Sequence[Toss], values: Mapping[str, Any]) -> list[tuple[np.ndarray, np.ndarray]]:
     """Positions of the middle and quaternions of every toss at its frames."""
     model = {**DEFAULTS, **values}
+    if len(tosses) > TOGETHER:
+        parts = (predict(tosses[k : k + TOGETHER], values) for k in range(0, len(tosses), TOGETHER))
+        return [each for part in parts for each in part]
     run = simulated(scene_of(tosses, model, cube(float(model["radius"]))), max(len(each.x) for each in tosses))
     found = []
     for k, each in enumerate(tosses):
@@ -268,6 +272,11 @@ class Judged:
     def totals(self) -> np.ndarray:
         """(n,) errors of tosses not seen, mean over the splits."""
         return np.asarray(self.unseen.sum(axis=2).mean(axis=1))
+
+    @property
+    def middle(self) -> dict[str, float]:
+        """Means of the values over the fits: they hold less of the chance in any one half than a fit does."""
+        return {name: float(np.mean([values[name] for values in self.values])) for name in self.names}
 
     def value(self, name: str) -> tuple[float, float]:
         """Mean of a value over the fits to halves, and half the width of its 95 % interval.
@@ -385,15 +394,28 @@ def apart(first: np.ndarray, second: np.ndarray) -> str:
     return f"{mean_of(first)}, {mean_of(second)}: {(second.mean() - first.mean()) / deviation:+.1f}"
 
 
-def kept_back(path: Path, tosses: Sequence[Toss], model: Judged, budget: int) -> tuple[dict[str, float], np.ndarray]:
-    """The best model, fitted to all tosses and judged on those of another file; values and errors (n, 2)."""
-    offset = {"offset": float(flight_offset(tosses)[0][2])} if "offset" in model.names else {}
-    values = fit(tosses, model.names, {**FIRST, **offset}, budget * len(model.names))
-    found = errors(read(path), values)
-    print(f"fitted to all {len(tosses)} tosses: " + ", ".join(f"{name} {x:.4g}" for name, x in values.items()))
-    print(f"error that was promised (tosses not seen), of the {len(found)} tosses of {path.name}; "
-          f"difference in standard errors\n  {apart(model.totals, found.sum(axis=1))}")  # fmt: skip
-    return values, found
+def kept_back(kept: Sequence[Toss], model: Judged) -> tuple[np.ndarray, str]:
+    """Errors (n, 2) of tosses that were kept back, by the mean values of the fits to halves, and what they say.
+
+    The error to expect is that of tosses that a fit has not seen.  That of fitted ones is smaller: a fit takes up some
+    of the chance in them.
+    """
+    found = errors(kept, model.middle)
+    return found, apart(model.totals, found.sum(axis=1))
+
+
+def check(tosses: Sequence[Toss], name: str, count: int, budget: int, path: Path | None) -> list[str]:
+    """What `kept_back` says where random halves of the tosses play the part of tosses kept back."""
+    said = []
+    for number in range(2 * count):
+        mine = np.random.default_rng([11, number // 2]).permutation(len(tosses)) % 2 == number % 2
+        own, other = ([tosses[k] for k in np.flatnonzero(part)] for part in (mine, ~mine))
+        notes = None if path is None else path.with_name(f"{path.stem}-half-{number}{path.suffix}")
+        model = judge(own, {name: MODELS[name]}, 1, budget, notes)[name]
+        said.append(kept_back(other, model)[1])
+        fitted = mean_of(errors(own, model.middle).sum(axis=1))
+        print(f"  half {number % 2 + 1} of split {number // 2 + 1}: {said[-1]}; this half {fitted}", flush=True)
+    return said
 
 
 def _half(count: int, split: int, number: int) -> np.ndarray:
@@ -431,19 +453,35 @@ def main(arguments: list[str] | None = None) -> dict[str, Judged]:
     parser.add_argument("--models", type=int, default=len(MODELS), help="how many of the models")
     parser.add_argument("--plot", type=Path, help="write a figure")
     parser.add_argument("--notes", type=Path, help="file that keeps fits, so that a run that was broken off goes on")
-    parser.add_argument("--kept", type=Path, help="npz file of tosses kept back: judged by a fit to all of --data")
+    parser.add_argument("--kept", type=Path, help="npz file of tosses kept back: predicted by the mean of all fits")
+    parser.add_argument("--check", type=int, default=0, help="random splits whose halves play the part of --kept")
     parser.add_argument("--page", type=Path, help="write a page with a toss and its prediction over one another")
     options = parser.parse_args(arguments)
     tosses = made_up(24) if options.data is None else read(options.data)
     print(f"{len(tosses)} tosses, {options.splits} splits into halves")
+    kept = [] if options.kept is None else read(options.kept)
+    if any(len(a.x) == len(b.x) and np.array_equal(a.x, b.x) for a in tosses for b in kept):
+        raise SystemExit(f"{options.kept} must hold tosses that no fit has seen; some are those of --data.")
     centre, off = flight_offset(tosses)
     print("centre of mass in the axes of the cube, from free flight alone [mm]: "
           + ", ".join(f"{1e3 * x:.1f} +- {1e3 * s:.1f}" for x, s in zip(centre, off, strict=True)))  # fmt: skip
     found = judge(tosses, dict(list(MODELS.items())[: options.models]), options.splits, options.budget, options.notes)
     report(found)
-    best = min(found.values(), key=lambda each: each.totals.mean())
-    if options.kept is not None:
-        kept_back(options.kept, tosses, best, options.budget)
+    name = min(found, key=lambda each: found[each].totals.mean())
+    best = found[name]
+    print(
+        f"means of the values over the fits of {name!r}: " + ", ".join(f"{k} {x:.4g}" for k, x in best.middle.items())
+    )
+    fitted = mean_of(errors(tosses, best.middle).sum(axis=1))
+    print(f"error to expect, of tosses not seen: {mean_of(best.totals)}; of the fitted ones, by these means: {fitted}")
+    if kept:
+        print(f"error to expect, error of the {len(kept)} tosses kept back; difference in standard errors")
+        print(f"  {kept_back(kept, best)[1]}")
+    if options.check:
+        print(
+            "error to expect from one half, error of the other half; difference in standard errors; error of this half"
+        )
+        check(tosses, name, options.check, options.budget, options.notes)
     if options.plot is not None or options.page is not None:
         order = np.argsort(best.totals)
         chosen = {share: int(order[int(share * (len(order) - 1))]) for share in (0.5, 0.9)}

@@ -97,6 +97,90 @@ def test_a_whole_number_below_the_least_or_none_at_all_is_refused(value):
         whole_number(value, "count", 2)
 
 
+HUGE = 10**400
+LARGER = {
+    "every": lambda: BALL.simulate(dt=1e-3, t_end=0.01, every=2**64),
+    "max_iterations": lambda: ss.solve_lcp([[1.0]], [1.0], max_iterations=HUGE),
+    "tol": lambda: ss.solve_lcp([[1.0]], [1.0], tol=HUGE),
+    "gap_tol": lambda: ss.impact(BALL.system, BALL.q0, BALL.u0, gap_tol=HUGE),
+    "projection": lambda: ss.MoreauMidpoint(projection=HUGE),
+    "largest_step": lambda: ss.Adaptive(largest_step=HUGE),
+    "atol": lambda: ss.EventDriven(atol=HUGE),
+    "stiffness_ratio": lambda: ss.Stronge(stiffness_ratio=HUGE),
+    "effort of motor": lambda: ss.Motor(effort=HUGE),
+    "appears": lambda: ss.Scene().add_body(ss.Sphere(1.0), mass=1.0, appears=HUGE),
+    "limits": lambda: two_bodies().add_revolute(0, 1, at=(0, 0, 0), axis=(0, 0, 1), limits=(0, HUGE)),
+}
+
+
+def two_bodies():
+    scene = ss.Scene()
+    for x in (0.0, 3.0):
+        scene.add_body(ss.Sphere(1.0), mass=1.0, position=(x, 0, 0))
+    return scene
+
+
+@pytest.mark.parametrize("name", LARGER)
+def test_whole_numbers_beyond_all_floats_are_refused_in_one_line(name):
+    """`x < inf` holds for a whole number of 400 digits, which no float can be."""
+    with pytest.raises(ValueError, match=f"^{name} ") as refusal:
+        LARGER[name]()
+    assert "\n" not in str(refusal.value)
+
+
+ODD = {
+    "params": lambda odd: BALL.simulate(dt=1e-3, t_end=0.01, params=odd),
+    "params ": lambda odd: ss.ensemble(BALL, {"restitution": [0.5]}, params=odd),
+    "params  ": lambda odd: ss.Simulator(BALL, params=odd),
+    "effort of motor": lambda odd: ss.Motor(effort=odd),
+    "parts of Compound": lambda odd: ss.Compound(odd),
+    "contacts": lambda odd: ss.erdmann(BALL.system, BALL.q0, contacts=odd),
+    "gravity": lambda odd: ss.Scene(gravity=odd),
+    "friction of": lambda odd: ss.Scene().add_body(ss.Sphere(1.0), mass=1.0, friction=odd),
+    "tol": lambda odd: ss.solve_lcp([[1.0]], [1.0], tol=odd),
+    "time_limit": lambda odd: BALL.simulate(dt=1e-3, t_end=0.01, time_limit=odd),
+    "every": lambda odd: BALL.simulate(dt=1e-3, t_end=0.01, every=odd),
+    "device": lambda odd: ss.ensemble(BALL, {"restitution": [0.5]}, device=odd),
+    "n": lambda odd: ss.Simulator(BALL).step(odd),
+    "seed": lambda odd: ss.outcomes(BALL, {"y": 0.01}, 2, seed=odd),
+    "seed ": lambda odd: library.granular_column(grains=3, seed=odd),
+    "wrt": lambda odd: ss.sensitivity(BALL, [odd]),
+    "settle_returns": lambda odd: ss.limit_cycle(library.impact_oscillator(), settle_returns=odd),
+}
+
+
+@pytest.mark.parametrize(
+    "odd", [object(), b"x", [[1], [1, 2]], np.zeros((2, 2, 2)), "\x1b[31m"], ids=lambda x: repr(x)[:12]
+)
+@pytest.mark.parametrize("name", ODD)
+def test_odd_things_are_refused_in_one_line(name, odd):
+    with pytest.raises(ValueError, match=f"^{name.strip()}") as refusal:
+        ODD[name](odd)
+    assert "\n" not in str(refusal.value) and "\x1b" not in str(refusal.value)
+
+
+def test_numbers_of_runs_that_no_machine_can_do():
+    """A matrix as a seed ended the process: NumPy unpacks it without end."""
+    with pytest.raises(ValueError, match=r"^seed must be a whole number"):
+        ss.outcomes(BALL, {"y": 0.01}, 2, seed=np.matrix([[1.0, 2.0]]))
+    with pytest.raises(ValueError, match=r"^n must be 1000000 at most"):
+        ss.outcomes(BALL, {"y": 0.01}, 2**62)
+    with pytest.raises(ValueError, match=r"^settle_returns must be .* at most"):
+        ss.limit_cycle(library.impact_oscillator(), settle_returns=2**62)
+
+
+@pytest.mark.parametrize("mass", [5e-324, 1e-322])
+def test_a_mass_whose_inertia_vanishes(mass):
+    scene = two_bodies()
+    with pytest.raises(ValueError, match=r"^sphere1\.mass must leave an inertia"):
+        ss.ensemble(scene, {f"{scene.bodies[1].name}.mass": [mass]}, dt=1e-2, t_end=0.05)
+
+
+def test_a_record_of_so_many_steps_that_none_is_made():
+    assert len(BALL.simulate(dt=1e-3, t_end=0.01, every=np.int64(2**62)).t) == 2
+    assert BALL.simulate(dt=1e-3, t_end=0.01, time_limit=HUGE).complete
+
+
 def test_whole_numbers_of_numpy_are_taken():
     found = whole_number(np.int32(7), "count")
     assert found == 7

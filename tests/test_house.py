@@ -24,6 +24,19 @@ MANY_PARAMETERS = {
 """What does not keep the rules; a name that keeps them has to leave."""
 SCENES_ARE_BUILT = {"scenario.py"}
 """Where a `Scene` that a user gives becomes a scenario."""
+LARGE_KERNELS = {
+    ("contact/newton.py", "assemble"), ("contact/newton.py", "fischer_burmeister"),
+    ("contact/newton.py", "scalar_pair"), ("contact/spatial_contact.py", "spatial_contact"),
+    ("contact/tree_ladder.py", "by_proximal"), ("contact/tree_ladder.py", "solve_tree_laws"),
+    ("contact/tree_rest.py", "rest_tree"), ("laws/lumped.py", "lumped_impact"), ("laws/lumped.py", "phase_end"),
+    ("laws/routh.py", "routh"), ("lcp/lemke.py", "follow_scaled"), ("lcp/lemke.py", "lemke_attempts"),
+    ("lcp/linear.py", "solve_support"), ("scenes/islands/joint_rows.py", "bounded_rows"),
+    ("scenes/islands/newton.py", "newton_island"), ("scenes/islands/newton.py", "newton_step"),
+    ("scenes/islands/pile.py", "solve_pile"),
+    ("scenes/islands/rolling.py", "solve_six"), ("scenes/islands/sphere_contacts.py", "set_up_sphere_contact"),
+    ("scenes/islands/trees.py", "solve_joined"), ("scenes/islands/trees.py", "write_back"),
+}  # fmt: skip
+"""Kernels with more than eight arguments or 60 lines, to be brought down."""
 ONCE = {
     "Store", "Book", "EnergyBook", "EventBook", "StepProblem", "Trajectory", "Certificate", "Scenario", "State",
     "Block", "Simulator", "GaussSeidel", "Lemke", "Auto", "Enumerate", "Newton", "AugmentedLagrangian", "LevelSection",
@@ -57,6 +70,7 @@ class Definition(NamedTuple):
     lines: int
     parameters: tuple[str, ...]  # that a caller gives; of a class its annotated fields
     options: tuple[str, ...]  # parameters that are options of a command, declared here
+    marks: tuple[str, ...]  # names of its decorators
     words: str  # the docstring
 
 
@@ -75,6 +89,7 @@ def defined(file, body, inside=""):
                 file, "class" if is_class else "function", node.name, inside, node.end_lineno - node.lineno + 1,
                 tuple(each.arg for each in given),
                 tuple(each.arg for each in notes if "typer.Option" in ast.unparse(each.annotation)),
+                tuple(ast.unparse(each).split("(")[0] for each in node.decorator_list),
                 ast.get_docstring(node, clean=False) or "",
             )  # fmt: skip
         for field in ("body", "orelse", "finalbody", "handlers"):
@@ -90,7 +105,7 @@ def definitions():
         for file, text in sources().items():
             module = ast.parse(text)
             words = ast.get_docstring(module, clean=False) or ""
-            found += [Definition(file, "module", file, "", 0, (), (), words), *defined(file, module.body)]
+            found += [Definition(file, "module", file, "", 0, (), (), (), words), *defined(file, module.body)]
     finally:
         gc.enable()
     return found
@@ -195,6 +210,14 @@ def test_options_of_commands_share_the_words_of_calls():
 @pytest.mark.parametrize("words", [r"as above|see above|so many|ditto", r"^\s*(The same|As above|Likewise)\b"])
 def test_docstrings_can_be_read_alone(words):
     assert [(each.file, each.name) for each in definitions() if re.search(words, each.words)] == []
+
+
+def test_kernels_are_short_and_take_few_arguments():
+    """No kernel has more than 60 lines or eight arguments; what belongs together is a struct."""
+    kernels = [each for each in functions() if {"kernel", "entry"} & set(each.marks)]
+    assert len(kernels) > 800
+    large = {(each.file, each.name) for each in kernels if each.lines > 60 or len(each.parameters) > 8}
+    assert large - LARGE_KERNELS == set()
 
 
 STEP_OF_A_SCENE = {

@@ -8,9 +8,10 @@ import functools
 import inspect
 import math
 import re
+import sys
 import typing
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -24,6 +25,10 @@ LONGEST_NAME = 200  # letters of a name that is compared with known ones
 
 _KINDS = {"c": "complex numbers", "U": "texts", "S": "texts", "M": "dates", "m": "spans of time", "V": "records"}
 _SHOWN = 80  # letters
+LARGEST = sys.float_info.max
+"""Largest finite number: whole numbers of hundreds of digits are larger, and less than infinity."""
+MOST = 2**63 - 1
+"""Largest whole number that kernels and files know."""
 
 
 def refuse_masked(value: Any, name: str) -> None:
@@ -90,7 +95,8 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     hint = f"did you mean {near[0]!r}? " if near else ""
     listed = known if len(known) <= MOST_NAMES else tuple(dict.fromkeys((*near, *known)))[:NEAREST_NAMES]
     more = f" and {len(known) - len(listed)} more" if len(listed) < len(known) else ""
-    return f"unknown {kind} {name!r}; {hint}known: {', '.join(listed) or 'none'}{more}."
+    shown_name = repr(name) if isinstance(name, str) else shown(name)
+    return f"unknown {kind} {shown_name}; {hint}known: {', '.join(listed) or 'none'}{more}."
 
 
 def did_you_mean(value: Any, known: Iterable[str]) -> str:
@@ -153,19 +159,30 @@ def real_number(value: Any, name: str) -> float:
 
 
 def whole_number(value: Any, name: str, least: int = 1) -> int:
-    """The argument `name` as a whole number of at least `least`, or ValueError."""
+    """The argument `name` as a whole number from `least` to MOST, or ValueError."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}.")
+        raise ValueError(f"{name} must be a whole number >= {least}, got {shown(value)}.")
+    if value > MOST:
+        raise ValueError(f"{name} must be a whole number of 64 bits at most, got one of {int(value).bit_length()}.")
     return int(value)
+
+
+def on_top(own: Mapping[Any, Any] | None, params: Any) -> dict[Any, Any]:
+    """The parameters `params` on top of a scenario's own; ValueError where they are no mapping."""
+    if params is not None and not isinstance(params, Mapping):
+        raise ValueError(
+            f"params must map parameter names to numbers, such as {{'friction': 0.3}}, got {shown(params)}."
+        )
+    return {**(own or {}), **(params or {})}
 
 
 def checked_time(limit: Any) -> float | None:
     """A time limit: None, or a positive number of seconds, or ValueError."""
     if limit is None:
         return None
-    if isinstance(limit, int | float | np.number) and not isinstance(limit, bool) and limit > 0.0:
-        return float(limit)
-    raise ValueError(f"time_limit must be a positive number of seconds or None, got {limit!r}.")
+    if isinstance(limit, int | float | np.integer | np.floating) and not isinstance(limit, bool) and limit > 0.0:
+        return float(min(limit, LARGEST))
+    raise ValueError(f"time_limit must be a positive number of seconds or None, got {shown(limit)}.")
 
 
 def truth(value: Any, name: str) -> bool:

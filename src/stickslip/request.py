@@ -43,7 +43,7 @@ class Records:
     contacts: bool = False
 
     def __post_init__(self) -> None:
-        whole_number(self.every, "every")
+        object.__setattr__(self, "every", whole_number(self.every, "every"))
         if self.contacts and self.resume:
             raise ValueError("contacts=True must not be given with resume=True: files do not keep contact points.")
 
@@ -76,7 +76,7 @@ class Checks:
     def __post_init__(self) -> None:
         require_one_of("on_failure", self.on_failure, ON_FAILURE)
         require_one_of("on_energy_gain", self.on_energy_gain, ON_ENERGY_GAIN)
-        checked_time(self.time_limit)
+        object.__setattr__(self, "time_limit", checked_time(self.time_limit))
 
 
 class RunOptions(TypedDict, total=False):

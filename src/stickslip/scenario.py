@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 import numpy as np
 
 from stickslip import markup
-from stickslip.checks import Array, counted, real_number, singular, unknown_name
+from stickslip.checks import Array, counted, on_top, real_number, singular, unknown_name
 from stickslip.control import ControlLaw
 from stickslip.drawing.primitives import Drawing
 from stickslip.events.modes import out_of_contacts
@@ -229,7 +229,7 @@ class Scenario:
         names = (*system.coordinate_names, *system.velocity_names)
         values = dict(zip(names, (*here.q0, *here.u0), strict=True))
         moved = here.starting({name: float(values[name] + x) for name, x in changes.items() if name in values})
-        params = {**(self.params or {}), **(options.get("params") or {})}
+        params = on_top(self.params, options.get("params"))
         base = dict(zip(system.parameter_names, system.parameter_vector(params), strict=True))
         params |= {name: float(base[name] + x) for name, x in changes.items() if name not in values}
         q0 = out_of_contacts(system, float(options.get("t0", 0.0)), moved.q0, system.parameter_vector(params))
@@ -269,7 +269,7 @@ class Scenario:
         are put on top of the scenario's own.  The fields of `Records` and `Checks` are keywords as well.
         """
         chosen = _given(
-            params={**(self.params or {}), **(params or {})} or None, stepper=stepper, solver=solver, law=law, t0=t0,
+            params=on_top(self.params, params) or None, stepper=stepper, solver=solver, law=law, t0=t0,
             engine=engine, control=control, progress=progress, records=records, checks=checks,
         )  # fmt: skip
         run: Trajectory = service("simulate a mechanism")(

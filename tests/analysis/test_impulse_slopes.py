@@ -202,3 +202,35 @@ def test_print_dataset_file_and_bad_names(tmp_path):
     assert kept["impulse_contacts"].tolist() == ["table"] * len(found.impulses)
     with pytest.raises(ValueError, match="contact with impacts"):
         found.impulses.of("tabel")
+
+
+def slowed_by_a_blow(base, rise, e, h, speed, t=0.5, g=10.0):
+    """(x, v, Lambda_T) of a point that drops on a floor with mu = base + rise v, v of the slip behind the blow."""
+    fall, push = (2.0 * h / g) ** 0.5, (1.0 + e) * (2.0 * g * h) ** 0.5
+    after = (speed - base * push) / (1.0 + rise * push)
+    return np.array([speed * fall + after * (t - fall), after, after - speed])
+
+
+@pytest.mark.parametrize("kind", ["expression", "function"])
+def test_a_blow_with_friction_that_depends_on_the_slip_behind_it(kind):
+    """Friction and slip behind the blow hang on one another; there was no derivative behind such a blow."""
+    x, y, v, w, s, base, rise, e = sp.symbols("x y v w s base rise e")
+    curve = (
+        ss.FrictionCurve(base + rise * s, s) if kind == "expression" else ss.FrictionCurve(lambda v, p: p[0] + p[1] * v)
+    )
+    floor = ss.Contact("floor", gap=y, slip=x, friction=curve, restitution_normal=e)
+    system = ss.LagrangianSystem.from_energies(
+        [x, y], velocities=[v, w], kinetic=(v**2 + w**2) / 2, potential=10 * y, contacts=[floor],
+        parameters={base: 0.1, rise: 0.05, e: 0.6}, name="point",
+    )  # fmt: skip
+    at = (0.1, 0.05, 0.6, 0.3, 2.0)
+    names = ["base", "rise", "e", "y", "v"]
+    found = ss.sensitivity(ss.Scenario(system, [0, at[3]], [at[4], 0], 0.01, 0.5), names, samples=2)
+    exact = np.transpose(
+        [slowed_by_a_blow(*(z + 1e-30j * (i == j) for i, z in enumerate(at))).imag / 1e-30 for j in range(5)]
+    )
+    assert found.reliable and found.event_times.kinds == ("impact",)
+    assert found.end[[0, 2]] == pytest.approx(exact[:2], rel=1e-9, abs=1e-9)
+    assert found.impulses.dtangential[0] == pytest.approx(exact[2], rel=1e-9, abs=1e-9)
+    _, slope = ss.gradient(lambda q, u: q[0] + u[0], ss.Scenario(system, [0, 0.3], [2.0, 0], 0.01, 0.5), names)
+    assert slope == pytest.approx(exact[:2].sum(axis=0), rel=1e-9, abs=1e-9)

@@ -203,6 +203,33 @@ def test_multipliers_of_the_woodpecker_are_those_of_its_limit_cycle():
     assert eigenvalues(found) == pytest.approx(np.sort_complex(cycle.multipliers), abs=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("name", "swapped"),
+    [
+        ("friction_oscillator", []),
+        ("rimless_wheel", []),
+        pytest.param("compass_gait", [("theta_1", "theta_2"), ("omega_1", "omega_2")], marks=pytest.mark.slow),
+    ],
+)
+def test_multipliers_of_library_cycles_are_those_of_their_limit_cycles(name, swapped):
+    """From a state behind the section, through it; a walker's step ends by a change of its legs."""
+    scenario = ss.library.get(name)
+    cycle = ss.limit_cycle(scenario)
+    names = [*scenario.system.coordinate_names, *scenario.system.velocity_names]
+    q, u = cycle.q, cycle.u
+    if scenario.reset is not None:
+        wait = 0.3 * cycle.period
+        run = replace(scenario, q0=q, u0=u).simulate(dt=wait, t_end=wait, stepper=ss.EventDriven(rtol=1e-12))
+        q, u = run.q[-1], run.u[-1]
+    found = ss.sensitivity(replace(scenario, q0=q, u0=u), names, t_end=cycle.period, samples=2)
+    Phi = found.end.copy()
+    for pair in swapped:
+        rows = [names.index(name) for name in pair]
+        Phi[rows] = Phi[rows[::-1]]
+    mine, theirs = (sorted(x, key=lambda z: (-abs(z), z.imag)) for x in (np.linalg.eigvals(Phi), cycle.multipliers))
+    assert mine == pytest.approx(theirs, abs=1e-8)
+
+
 @pytest.mark.slow
 def test_multipliers_of_a_driven_oscillator_are_those_of_its_limit_cycle():
     driven = ss.library.impact_oscillator()

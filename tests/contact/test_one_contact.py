@@ -77,7 +77,7 @@ def test_solution_from_the_velocity_is_the_same(seed, mu):
     rng = np.random.default_rng(seed)
     D = np.diag(rng.uniform(0.5, 2.0, 3)) + 0.05 * rng.standard_normal() * np.ones((3, 3))
     q, y = rng.standard_normal(3), rng.standard_normal(3)
-    from_velocity = change_3d(*local(D), *(D @ y + q), *y, mu, 0.0, 0.0)
+    from_velocity = change_3d(*local(D), tuple(D @ y + q), tuple(y), mu, (0.0, 0.0))
     np.testing.assert_allclose(from_velocity, one_contact_3d(*local(D), *q, mu, 0.0, 0.0), atol=1e-12)
 
 

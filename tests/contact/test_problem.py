@@ -228,6 +228,10 @@ def test_a_problem_keeps_its_own_numbers() -> None:
     [
         (lambda: ss.FrictionProblem(np.eye(3), [-1.0, 0.0, 0.0], 0.5, dim=3.0), "dim must be 2 .* got 3.0"),
         (lambda: ss.FrictionProblem(np.eye(3), [-1e-165, 0.0, 0.0], 0.5), "between 1e-120 and 1e.120 m/s, got 1e-165"),
+        (lambda: ss.FrictionProblem(1e194 * np.eye(3), [-1e-100, 0.0, 0.0], 0.5), "energies q.2 / W between 1e-240"),
+        (lambda: ss.FrictionProblem(1e300 * np.eye(3), [-1.0, 0.0, 0.0], 0.5), "mobilities between 1e-280 and 1e.280"),
+        (lambda: ss.FrictionProblem(1e-320 * np.eye(3), [-1e-80, 0.0, 0.0], 0.5), "got 1e-320 1/kg at contact 0"),
+        (lambda: ss.FrictionProblem(1.5e308 * np.eye(3), [-1.0, 0.0, 0.0], 0.5), "got inf 1/kg at contact 0"),
         (lambda: ss.FrictionProblem(np.eye(3), [-1e165, 0.0, 0.0], 0.5), "between 1e-120 and 1e.120 m/s, got 1e.165"),
         (lambda: ss.enumerate_friction(3), "problem must be a FrictionProblem, got int"),
         (lambda: ss.solve_friction(None), "problem must be a FrictionProblem, got NoneType"),
@@ -264,6 +268,19 @@ def test_the_unit_of_mass_may_be_anything(scale):
     s = ss.solve_friction(problem)
     assert s.solved and s.error <= 1e-8
     assert s.u[::3].min() >= -0.02 * np.abs(given.q).max()
+
+
+@pytest.mark.parametrize(("mass", "speed"), [(-600, 0), (600, 0), (-300, -350), (400, 380), (12, 396), (-700, -390)])
+def test_units_near_the_ends_of_the_range_change_no_digit(mass, speed):
+    """Squares of scaled velocities once underflowed: with W of 1e194 and q of 1e-100 any impulse had the error 0."""
+    rng = np.random.default_rng(3)
+    J = rng.standard_normal((6, 7))
+    W, q = J @ J.T, rng.standard_normal(6)
+    known = ss.solve_friction(ss.FrictionProblem(W, q, 0.5))
+    found = ss.solve_friction(ss.FrictionProblem(np.ldexp(W, mass), np.ldexp(q, speed), 0.5))
+    assert known.solved and found.solved and found.error == known.error
+    np.testing.assert_array_equal(np.ldexp(found.r, mass - speed), known.r)
+    assert ss.FrictionProblem(np.ldexp(W, mass), np.ldexp(q, speed), 0.5).error(np.zeros(6)) > 0.1
 
 
 def test_no_warnings_leak(recwarn):

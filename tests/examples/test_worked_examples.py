@@ -1,7 +1,6 @@
 """The worked examples of the documentation, in short versions, against what must come out."""
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -124,6 +123,33 @@ def test_flight_tells_the_centre_of_mass_of_a_cube(tmp_path):
     assert "measured" in page.read_text(encoding="utf-8")
 
 
+def test_tosses_kept_back_are_predicted_by_the_mean_of_the_fits(monkeypatch):
+    """Made-up tosses in groups are those of one scene; mean values; difference to the error to expect."""
+    cubes = load("cube_tosses")
+    tosses = cubes.made_up(3)
+    whole = cubes.errors(tosses, {"friction": 0.2, "restitution": 0.25})
+    monkeypatch.setattr(cubes, "TOGETHER", 2)
+    np.testing.assert_allclose(cubes.errors(tosses, {"friction": 0.2, "restitution": 0.25}), whole, rtol=1e-6)
+    values = [{"friction": 0.19, "restitution": 0.2}, {"friction": 0.21, "restitution": 0.3}]
+    unseen = np.linspace(1.0, 3.0, 10)[:, None, None] * np.ones((10, 1, 2))
+    model = cubes.Judged(("friction", "restitution"), unseen, unseen, values)
+    assert model.middle == pytest.approx({"friction": 0.2, "restitution": 0.25})
+    found, told = cubes.kept_back(tosses, model)
+    np.testing.assert_allclose(found, whole, rtol=1e-6)
+    assert told.startswith("4.00 +- 0.43, ") and told == cubes.apart(unseen.sum(axis=2)[:, 0], whole.sum(axis=1))
+
+
+def test_impacts_kept_back_are_judged_beside_the_error_to_expect(tmp_path, capsys):
+    """Halves of made-up impacts are alike; impacts of another friction and restitution are far apart."""
+    example = load("ellipse_impacts")
+    impacts = example.made_up(160, 3)
+    law = {"Poisson": example.laws(quick=True)["Poisson"]}
+    parts = [{"before": impacts[0][k::2], "after": impacts[1][k::2]} for k in (0, 1)]
+    assert abs(example.judged(law, parts[0], parts[1], 3).apart("Poisson")) < 3.0
+    other = {"before": parts[1]["before"], "after": 0.5 * parts[1]["after"]}
+    assert example.judged(law, parts[0], other, 3).apart("Poisson") > 5.0
+
+
 def test_halves_that_are_hard_are_told_from_fits_that_take_up_chance(capsys):
     """Made-up errors: the first half is harder by 4 for both fits, and each fit is better by 2 where it has seen."""
     cubes = load("cube_tosses")
@@ -138,15 +164,26 @@ def test_halves_that_are_hard_are_told_from_fits_that_take_up_chance(capsys):
     assert cubes.apart(np.array([1.0, 3.0]), np.array([4.0, 6.0])) == "2.00 +- 1.00, 5.00 +- 1.00: +2.1"
 
 
-def test_tosses_kept_back_are_judged_by_a_fit_to_all_others(capsys, monkeypatch):
+def test_one_command_tells_the_error_to_expect_and_that_of_tosses_kept_back(capsys, monkeypatch):
     cubes = load("cube_tosses")
-    tosses, kept = cubes.made_up(5), cubes.made_up(4, seed=1)
-    monkeypatch.setattr(cubes, "read", lambda path: kept)
-    promised = np.full((5, 1, 2), 2.0)
-    model = cubes.Judged(("friction", "restitution"), promised, promised, [])
-    values, found = cubes.kept_back(Path("kept.npz"), tosses, model, 6)
-    assert found.shape == (4, 2) and np.array_equal(found, cubes.errors(kept, values))
-    assert abs(values["friction"] - 0.2) < 0.05 and "of the 4 tosses of kept.npz" in capsys.readouterr().out
+    tosses, kept = cubes.made_up(6), cubes.made_up(4, seed=1)
+    monkeypatch.setattr(cubes, "read", lambda path: kept if path.name == "kept.npz" else tosses)
+    truth, judged = {"friction": 0.2, "restitution": 0.25}, []
+
+    def judge(tosses, models, splits, budget, path=None):
+        judged.append(len(tosses))
+        missed = np.linspace(1.0, 2.0, len(tosses))[:, None, None] * np.ones((1, splits, 2))
+        return {name: cubes.Judged(names, missed, missed, [truth, truth]) for name, names in models.items()}
+
+    monkeypatch.setattr(cubes, "judge", judge)
+    cubes.main(["--data", "own.npz", "--kept", "kept.npz", "--splits", "1", "--models", "1", "--check", "1"])
+    told = capsys.readouterr().out
+    with pytest.raises(SystemExit, match="tosses that no fit has seen"):
+        cubes.main(["--data", "own.npz", "--kept", "own.npz", "--models", "1"])
+    assert judged == [6, 3, 3]  # all, and the two halves of a split
+    assert "error to expect, of tosses not seen: 3.00 +- 0.31" in told and "the 4 tosses kept back" in told
+    assert cubes.apart(np.linspace(2.0, 4.0, 6), cubes.errors(kept, truth).sum(axis=1)) in told
+    assert "half 2 of split 1: 3.00 +- 0.58, " in told
 
 
 @pytest.mark.slow

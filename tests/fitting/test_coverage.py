@@ -101,6 +101,24 @@ def test_a_fit_says_where_time_stepping_makes_its_intervals_too_narrow():
     assert any("too narrow: predictions of time stepping jump" in remark for remark in jumping.remarks)
 
 
+def test_jumps_as_large_as_a_standard_error_are_told():
+    """A disc that bounces three times: restitution moves impacts over the grid of times, friction does not."""
+    scene = ss.Scene(dim=2, name="disc")
+    scene.add_static(ss.HalfPlane((0, 1)))
+    scene.add_body(
+        ss.Circle(0.1), mass=1.0, position=(0, 0.3), velocity=(3, 0), friction=0.2, restitution=0.5, name="disc"
+    )
+    steps = {"dt": 1.0 / 120.0 / 16, "every": 16}
+    clean = scene.simulate(t_end=0.5, progress=False, **steps)
+    generator = np.random.default_rng([9, 1])
+    data = {n: clean[n] + 1e-3 * generator.standard_normal(len(clean.t)) for n in ("disc.x", "disc.y")}
+    free = {"friction": (0.05, 0.6), "restitution": (0.2, 0.8)}
+    found = ss.fit(
+        scene, {"t": clean.t, **data}, free, noise=1e-3, search=0, profile=False, options=steps, progress=False
+    )
+    assert [remark.split(" are too narrow")[0] for remark in found.remarks] == ["intervals of restitution"]
+
+
 @pytest.mark.slow
 def test_time_stepping_up_to_the_second_impact_fits_as_the_event_driven_integrator_does():
     found, judge = cube_fit(3), cube_fit(3, options={"dt": 1.0 / 148.0, "stepper": "event-driven"})

@@ -28,6 +28,26 @@ def test_semicolons_with_decimal_commas(tmp_path):
     np.testing.assert_array_equal(data.columns["y"], [1.5, 1.25])
 
 
+def test_heads_as_other_programs_write_them(tmp_path):
+    path = tmp_path / "film.csv"
+    path.write_text('"Time (ms)","y (in)",phi [deg]\n0,10,90\n8,,45\n', encoding="utf-8-sig")
+    (data,) = samples_from(path, KNOWN)
+    np.testing.assert_allclose(data.t, [0.0, 0.008])
+    np.testing.assert_allclose(data.columns["y"], [0.254, np.nan])
+    (data,) = samples_from({"t": [0.0, 0.1], "y (1)": [1.0, 2.0], "Time": [3.0, 4.0]}, ("y (1)", "Time"))
+    assert set(data.columns) == {"y (1)", "Time"}  # names of the model stay what they are
+
+
+def test_tables_by_their_index_and_units_in_attributes():
+    pandas, xarray = pytest.importorskip("pandas"), pytest.importorskip("xarray")
+    table = pandas.DataFrame({"y": [1.0, 2.0]}, index=pandas.Index([0.0, 0.1], name="t"))
+    film = xarray.DataArray([1e3, 2e3], dims="t", coords={"t": [0.0, 0.1]}, name="y", attrs={"units": "mm"})
+    for given in (table, film, film.to_dataset()):
+        (data,) = samples_from(given, KNOWN)
+        np.testing.assert_allclose(data.t, [0.0, 0.1])
+        np.testing.assert_allclose(data.columns["y"], [1.0, 2.0])
+
+
 def test_mappings_tables_and_lists():
     table = np.array([(0.0, 1.0), (0.1, 2.0)], dtype=[("time", float), ("y", float)])
     one = {"t": [0.0, 0.1], "y": [1.0, 2.0], "start": {"v": -1.0}, "params": {"g": 9.8}, "name": "run 7"}

@@ -81,6 +81,22 @@ def test_noise_from_the_residuals_and_bootstrap():
     assert found.noise_estimated and 0.5 * NOISE < found.noise["y"] < 1.6 * NOISE
     assert found.bootstrap.shape == (12, 1)
     assert 0.4 < np.std(found.bootstrap) / found.standard_errors["restitution"] < 1.8
+    low, high = found.bootstrap_intervals["restitution"]
+    assert np.min(found.bootstrap) <= low < high <= np.max(found.bootstrap)
+    assert "bootstrap, 12 fits: restitution [" in str(found)
+    assert found.report()["bootstrap_intervals"] == {"restitution": [low, high]}
+
+
+def test_a_bootstrap_draws_starts_anew():
+    """Where the start limits a value, data made anew from one start would make it look far better known than it is."""
+    data = [{**_measured(k, np.linspace(0.0, 0.4, 12)), "start": {"y": 1.0, "v": 0.0}} for k in range(1, 3)]
+    for each in data:
+        each["y"] = np.where(each["t"] > 0.3, each["y"], np.nan)
+    found = ss.fit(
+        _ball(), data, {"g": (5.0, 15.0)}, noise=NOISE, starts={"y": 0.02, "v": 0.2}, search=0, bootstrap=40, seed=4,
+        profile=False,
+    )  # fmt: skip
+    assert 0.7 < np.std(found.bootstrap) / found.standard_errors["g"] < 1.4
 
 
 def test_one_seed_one_result_and_notes_go_on(tmp_path):
@@ -151,6 +167,7 @@ def test_a_function_that_builds_the_model():
         ({"level": 1.0}, "between 0 and 1"),
         ({"search": -1}, "search"),
         ({"model": 3.0}, "a Scenario, a Scene"),
+        ({"data": {"t": [0.0, 0.1, 0.2, 0.3, 0.4], "y": [0.0] * 5}}, "no unit explains this"),
         ({"data": {"t": [0.0, 0.1, 0.2, 0.3, 0.4], "y": [1e3, 950.0, 803.0, 558.0, 215.0]}}, "look like thousandths"),
         ({"data": [{"t": [0.0, 0.1], "y": [1.0, 0.9]}] * 2}, "got its samples twice"),
         ({"data": {"before": [[0.0, -1.0]], "after": [[0.5, 0.5, 0.5]]}}, "after must have the shape"),
@@ -218,3 +235,37 @@ def test_a_body_in_space_starts_turned_and_either_sign_of_its_quaternion_is_its_
     )  # fmt: skip
     assert found.values["box.wz"] == pytest.approx(3.0, abs=2e-2)
     assert found.starts[0]["box.turn_z"] == pytest.approx(0.05, abs=2e-3)
+
+
+def test_noise_of_a_laser_makes_no_motion_look_lost():
+    """Noise a millionth of the motion: predictions that are off by 100,000 deviations beat a model without a motion."""
+    t = np.linspace(0.02, 1.4, 30)
+    data = {"t": t, "y": _height(t) + 1e-7 * np.random.default_rng(2).standard_normal(len(t))}
+    free = {"restitution": (0.3, 1.2)}  # the model has no motion above one
+    found = ss.fit(_ball(0.5), data, free, noise=1e-7, search=4, profile=False)
+    assert abs(found.values["restitution"] - 0.8) < 1e-6
+
+
+def test_times_of_a_clock_are_told():
+    late = {**_measured(1), "t": _measured(1)["t"] + 12.3}
+    with pytest.warns(RuntimeWarning, match="subtract the first time"), pytest.raises(ValueError, match="model's unit"):
+        ss.fit(_ball(), late, {"restitution": (0.3, 0.9)}, noise=NOISE, search=2)
+
+
+def test_a_coordinate_that_the_model_does_not_move_may_be_measured():
+    """Its samples are noise alone, infinitely many times what the model says: no unit is wrong."""
+    crank = ss.library.slider_crank()
+    t = np.linspace(0.0, 0.002, 12)
+    run = crank.simulate(dt=1e-4, t_end=0.0021, stepper="event-driven", progress=False)
+    assert np.max(np.abs(run["theta_3"])) < 1e-9
+    generator = np.random.default_rng(5)
+    data = {"t": t, "theta_1": np.interp(t, run.t, run["theta_1"]) + 3e-3 * generator.standard_normal(12)}
+    data["theta_3"] = 3e-3 * generator.standard_normal(12)
+    for noise in (3e-3, None):
+        found = ss.fit(crank, data, {"omega_1": (140.0, 160.0)}, noise=noise, search=0, profile=False)
+        assert abs(found.values["omega_1"] - 150.0) < 4.0
+
+
+def test_noise_far_larger_than_the_data_is_no_sign_of_a_unit():
+    found = ss.fit(_ball(), _measured(1), {"restitution": (0.3, 0.9)}, noise=1e3, search=0, profile=False)
+    assert found.unfixed == ("restitution",) and not found.identifiable["restitution"]

@@ -78,6 +78,26 @@ def test_what_is_asked_of_a_file_before_it_is_written(tmp_path):
             StreamWriter.resumed(path, trajectory())
 
 
+@pytest.mark.parametrize("resume", [False, True])
+@pytest.mark.parametrize("name", ["x" * 250 + ".nc", "x" * 239 + ".nc", "é" * 130, "a\0b", "a\udc00\ud800b.nc"])
+def test_names_that_no_file_can_have_are_refused_before_the_run(name, resume, tmp_path):
+    """The system refused them once the run was under way, some only when the journal was written."""
+    rule = r"^path must (be a name that files can have|have names of 2.. bytes)"
+    with pytest.raises(ValueError, match=rule) as refusal:
+        ss.library.bouncing_ball().simulate(dt=1e-2, t_end=0.1, out=str(tmp_path / name), resume=resume)
+    assert str(refusal.value).isprintable() and not list(tmp_path.iterdir())
+
+
+def test_a_foreign_file_is_not_to_be_removed_lightly(tmp_path):
+    """`--resume` said "remove it" of whatever stood in the place, the target of a link too."""
+    own = tmp_path / "letter"
+    own.write_text("dear")
+    (tmp_path / "run.nc").symlink_to(own)
+    with pytest.raises(ValueError, match=r"no run can go on from it; give another name, or remove it if it is not"):
+        ss.library.bouncing_ball().simulate(dt=1e-2, t_end=0.1, out=tmp_path / "run.nc", resume=True)
+    assert own.read_text() == "dear"
+
+
 def test_a_pipe_in_the_place_of_an_unfinished_run(tmp_path):
     os.mkfifo(tmp_path / "run.nc.part")
     for start in (lambda: StreamWriter(tmp_path / "run.nc", trajectory(), overwrite=True),):

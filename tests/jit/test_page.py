@@ -159,7 +159,11 @@ DIFFER = {
     "Where a float and a whole number": [
         ("return max(1, x)", 1.0), ("return n if flag else x", 3.0), ("if flag: return x\nreturn 1", 0.5),
     ],
-    "Elements of narrow arrays": [("y = np.full(1, 100, np.int8)\nreturn y[0] + y[0]", 200)],
+    "Elements of narrow arrays": [
+        ("y = np.full(1, 100, np.int8)\nreturn y[0] + y[0]", 200),
+        ("y = np.zeros(1, np.int8)\ny[0] = 300\nreturn y[0]", 300 - 2**8),
+    ],
+    "A whole number that is compared": [("return n + 2**62 == float(2**62), n + 2**62 > 2.0**62", (True, False))],
     "Indices are not checked": [
         ("return a[:n + 2].size, a[n + 2:].size", (5, -2)), ("return a[-1], a[1:-1].size", (1.0, 1)),
     ],
@@ -179,7 +183,7 @@ DIFFER = {
     "`x**3`": [
         ("return (x + 0.1) ** 3 == (x + 0.1) * (x + 0.1) * (x + 0.1), x**1.5 == math.pow(x, 1.5)", (True, True)),
     ],
-    "Whole numbers wrap": [("return n + (2**63 - 1), n * 2**62", (-(2**63) + 2, -(2**62)))],
+    "Whole numbers wrap": [("return n + (2**63 - 1), n * 2**62, n << 64, n << -1", (-(2**63) + 2, -(2**62), 0, 0))],
     "`A.reshape(m, n)`": [("return A.reshape(n, 5).size", 0)],
 }  # fmt: skip
 """Bodies of kernels with what their machine code returns, for the differences from Python by their first words."""
@@ -230,7 +234,7 @@ REFUSED = {
     "`@`, `.sum()`, `np.dot`": ["y = A @ a", "y = a.sum()", "y = np.dot(a, a)"],
     "comparisons and functions of whole arrays": ["y = a < 1.0", "y = np.sqrt(a)", "y = abs(a)", "y = a == a"],
     "slices with a step, `else` of a loop, a step of `range` that changes": [
-        "y = a[::2]", "for i in range(n): pass\nelse: pass", "for i in range(0, 9, n): pass",
+        "y = a[::2]", "y = (x, n, x)[::2]", "for i in range(n): pass\nelse: pass", "for i in range(0, 9, n): pass",
     ],
     "`A[:] = a` where `a` has fewer axes": ["A[:] = a"],
     "arrays from one of several `return`s": ["if flag: return a\nreturn a"],

@@ -345,6 +345,8 @@ WORDS = {
     "y = pair[n]": "indexed by a number that the translator knows",
     "y = a if flag else x": "a choice between",
     "y = a[::2]": "slices with a step",
+    "y = (x, n, x)[::2]": "slices with a step",
+    "m = Motion(x, 1.0)\nfor i in range(n): m = Motion(m.q, 2.0)": "m is a struct, which a loop cannot change",
     "y = a[x]": "must be a whole number",
     "y = A[0, 0, 0]": "3 indices for",
     "y = CONSTANT[2:1]": "is empty, or outside",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from stickslip import library
-from stickslip.jit import Entry, KernelError, kernel, mathematics, prange, web
+from stickslip.jit import Entry, KernelError, call_address, kernel, mathematics, prange, web
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
 SCRIPT = """
@@ -23,7 +23,7 @@ let seconds = 0;
 for (let k = 0; k < Number(times); k++) {
   new Uint8Array(memory.buffer).set(bytes, start);
   const begin = performance.now();
-  run(start);
+  run(start, start + bytes.length);
   seconds = (performance.now() - begin) / 1000;
 }
 fs.writeFileSync(out, new Uint8Array(memory.buffer, start, bytes.length));
@@ -156,8 +156,62 @@ def test_arguments_of_every_kind(tmp_path):
 
 
 @kernel
-def needs_the_heap(n):
-    return np.zeros(n)[0]
+def needs_the_heap(n, found):
+    total = 0.0
+    for k in range(n):
+        x = np.zeros(k % 9)  # of no length, too
+        y = np.empty(k)
+        z = np.zeros((k, 7))
+        for i in range(k):
+            y[i] = i * k
+            z[i, k % 7] = y[i] + 1.0
+        total += (z[k // 2, k % 7] if k > 0 else 0.5) + float(len(x))
+        found[k] = total - (y[k - 1] if k > 0 else 0.0)
+    return total
+
+
+@needs_node
+def test_arrays_that_a_kernel_makes_as_it_runs(tmp_path):
+    args = (700, np.zeros(700))
+    made = web.module(needs_the_heap, args)
+    total, (found,), _ = in_node(made, args, tmp_path, times=3)
+    mine = copy.deepcopy(args)
+    assert total == needs_the_heap.compiled(*mine) and same_bits(found, mine[1]) and len(made.code) < 6000
+
+
+@kernel
+def half(x, i):
+    return 0.5 * x[i]
+
+
+@kernel
+def square(x, i):
+    return x[i] ** 2
+
+
+@kernel
+def alone(x):
+    return x
+
+
+@kernel
+def calls_by_number(x, numbers, found):
+    for i in range(x.shape[0]):
+        found[i] = call_address(numbers[i], 0.0, x, i)
+    return x.shape[0]
+
+
+@needs_node
+def test_kernels_that_are_called_by_numbers(tmp_path):
+    x, numbers = np.linspace(-1.0, 2.0, 6), np.array([3, 7, 7, 3, 3, 7])
+    args = (x, numbers, np.zeros(6))
+    made = web.module(calls_by_number, args, {3: half, 7: square, 8: alone})
+    count, (_, _, found), _ = in_node(made, args, tmp_path)
+    assert count == 6 and np.array_equal(found, np.where(numbers == 3, 0.5 * x, x**2))
+    with pytest.raises(subprocess.CalledProcessError):  # a number that no kernel has ends the run
+        in_node(made, (x, numbers + 1, np.zeros(6)), tmp_path)
+    places = made.places(*args)
+    assert places["0"][1] == places["1"][1] == 48 and places["1"][0] == places["0"][0] + 48
 
 
 @kernel
@@ -174,7 +228,6 @@ def first(x):
 @pytest.mark.parametrize(
     "function, args, words",
     [
-        (needs_the_heap, (3,), "arrays of unknown or large size"),
         (shares, (np.zeros(3),), "needs what there is on the CPU alone"),
         (first, (np.zeros((4, 2))[:, 0],), "arrays without gaps"),
     ],

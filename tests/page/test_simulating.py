@@ -22,8 +22,13 @@ SCRIPT = """
 (async () => {
   const [inside, request] = JSON.parse(require("fs").readFileSync(0));
   const {kernels: source, ...recorded} = inside, kernels = await loadKernels(source);
-  const found = computed(kernels, source, recorded, request);
-  const {q, u, events, book} = marched(kernels, source, wantedRun(source, recorded, request));
+  const image = source.scene && (await inflated(source.image)), {dt, t_end} = {...source, ...request};
+  const found = image
+    ? computedScene(kernels, source, recorded, image, request) : computed(kernels, source, recorded, request);
+  const times = {dt: dt ?? source.dt, t_end: t_end ?? source.t_end};
+  const {q, u, events, book} = image
+    ? marchedScene(kernels, source, {image: imageFor(source, image, request), ...times})
+    : marched(kernels, source, wantedRun(source, recorded, request));
   const base64 = (data) => Buffer.from(data.buffer).toString("base64");
   const packed = (key, x) =>
     x instanceof Float64Array ? {f64: base64(x)} : x instanceof Float32Array ? {f32: base64(x)}
@@ -43,7 +48,9 @@ def inside(run, scenario):
 def called(data, request):
     """Node with the script of the page and a request, after its end."""
     assets = files("stickslip.page") / "assets"
-    script = "".join((assets / f"{name}.js").read_text(encoding="utf-8") for name in ("data", "simulate")) + SCRIPT
+    script = (
+        "".join((assets / f"{name}.js").read_text(encoding="utf-8") for name in ("data", "simulate", "scenes")) + SCRIPT
+    )
     asked = {"set": {}, "start": {}, "dt": None, "t_end": None, **request}
     return subprocess.run(
         ["node", "-e", script],

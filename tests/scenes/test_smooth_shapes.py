@@ -12,7 +12,7 @@ import stickslip as ss
 from stickslip.scenario import as_scenario
 from stickslip.scenes import layout, tables
 from stickslip.scenes.collision.flat_smooth import form_on_hull
-from stickslip.scenes.collision.smooth import ellipsoids, form_above, nearest
+from stickslip.scenes.collision.smooth import Form, ellipsoids, form_above, nearest
 from stickslip.scenes.shapes import quaternion_product, rotation_matrix
 from stickslip.scenes.smooth_shapes import FORMS
 
@@ -106,7 +106,8 @@ def test_gaps_above_the_floor():
         ("torus", (0.2, 0.05, 0), tilted, 0.892530422887),
     ):
         found = room()
-        count = form_above(found, FORMS.index(form), np.array(measure, float), floor, pose((0, 0, 1), q), np.inf)
+        stands = Form(FORMS.index(form), np.array(measure, float), pose((0, 0, 1), q))
+        count = form_above(found, stands, floor, np.inf)
         assert np.isclose(found.gaps[:count].min(), gap, atol=1e-11)
 
 
@@ -214,10 +215,8 @@ def test_gaps_of_a_box_and_a_curved_form(shape):
         x = rng.normal(size=3)
         x *= rng.uniform(0.35, 0.6) / np.linalg.norm(x)
         found = layout.records(layout.CORNER, 256)
-        count = form_on_hull.compiled(
-            shapes.hulls, found, geoms.table[0], box, FORMS.index(piece.form), np.array(piece.measure), pose(x, q), 0.3,
-            1.0,
-        )  # fmt: skip
+        form = Form(FORMS.index(piece.form), np.array(piece.measure), pose(x, q))
+        count = form_on_hull.compiled(shapes.hulls, found, geoms.table[0], box, form, 0.3, 1.0)
         outside = np.abs(x + points @ rotation_matrix(q).T) - half
         distance = np.linalg.norm(np.maximum(outside, 0), axis=1) + np.minimum(outside.max(axis=1), 0)
         if distance.min() > 0.01:  # apart: nearest points

@@ -151,20 +151,17 @@ class AdjointMotion(VariedMotion):
         arcs, self.pending = self.pending, []
         if not arcs:
             return
+        begin, done = self.X, self.done
+        fine = None if self.again or not self.compares else self._cut(arcs, 2 * PIECES)
+        self.done = done
         cut = self._cut(arcs)
         if cut is None:
             return
         times, states, h, marks = cut
-        n, pieces = 2 * self.f, len(h)
+        pieces = len(h)
         if not self.again and not np.all(np.isfinite(self.X)):
             return  # there is no derivative from here on, and `sampled_X` says so
-        A, Phi, add = np.zeros((0, n, n)), np.zeros((0, n, n)), np.zeros((0, n))
-        if pieces:
-            A, B = self.linear(times, states, arcs[0].mode)
-            right = np.concatenate([A, B], axis=2).reshape(pieces, STAGES * n, n + 1)
-            K = np.linalg.solve(stage_matrices(h, A), right).reshape(pieces, STAGES, n, n + 1)
-            grown = h[:, None, None] * np.einsum("s,jsab->jab", WEIGHTS, K)
-            Phi, add = np.eye(n) + grown[:, :, :n], grown[:, :, n]
+        A, Phi, add = self._pieces(times, states, h, arcs[0].mode)
         x = self.X[:, 0]
         at = {position: [s for p, s in marks if p == position] for position, _ in marks}
         for piece in range(pieces + 1):
@@ -174,9 +171,26 @@ class AdjointMotion(VariedMotion):
                 x = Phi[piece] @ x + add[piece]
         self.X = x[:, None]
         self.items.append(Stretch(times, states, arcs[0].mode, h, A, Phi, tuple(marks)))
+        if fine is not None:
+            x = begin[:, 0]
+            for matrix, more in zip(*self._pieces(*fine[:3], arcs[0].mode)[1:], strict=True):
+                x = matrix @ x + more
+            self._compare(arcs[0].t_A, self.X, x[:, None])
 
-    def _cut(self, arcs: list[Arc]) -> tuple[Array, Array, Array, list[tuple[int, int]]] | None:
-        """Nodes, states, lengths of pieces and marks of samples of arcs; None where nothing is in them."""
+    def _pieces(self, times: Array, states: Array, h: Array, mode: Mode) -> tuple[Array, Array, Array]:
+        """A at the nodes of pieces, and what each piece does to the column: x+ = Phi x + add."""
+        n, pieces = 2 * self.f, len(h)
+        if not pieces:
+            return np.zeros((0, n, n)), np.zeros((0, n, n)), np.zeros((0, n))
+        A, B = self.linear(times, states, mode)
+        right = np.concatenate([A, B], axis=2).reshape(pieces, STAGES * n, n + 1)
+        K = np.linalg.solve(stage_matrices(h, A), right).reshape(pieces, STAGES, n, n + 1)
+        grown = h[:, None, None] * np.einsum("s,jsab->jab", WEIGHTS, K)
+        return A, np.eye(n) + grown[:, :, :n], grown[:, :, n]
+
+    def _cut(self, arcs: list[Arc], share: int = PIECES) -> tuple[Array, Array, Array, list[tuple[int, int]]] | None:
+        """Nodes, states, lengths of pieces and marks of samples of arcs, `share` pieces for each; None where nothing is
+        in them."""
         times, states, lengths, marks, n = [], [], [], [], 2 * self.f
         count = 0
         for arc in arcs:
@@ -185,18 +199,19 @@ class AdjointMotion(VariedMotion):
             inside = np.minimum(self.stops[self.done : stop], arc.t_E)
             if len(inside):
                 self.sampled[self.done : stop] = arc.vector(inside)[:, :n]
-            edges = np.concatenate([[arc.t_A], inside, [arc.t_E]])
-            whole = max(arc.t_E - arc.t_A, 1e-300)
-            for i, length in enumerate(np.diff(edges)):
-                pieces = max(1, int(np.ceil(PIECES * length / whole - 1e-9))) if length > 0.0 else 0
+            edges, asked = self._edges(arc, inside)
+            whole, i = max(arc.t_E - arc.t_A, 1e-300), 0
+            for begin, length, wanted in zip(edges[:-1], np.diff(edges), asked, strict=True):
+                pieces = max(1, int(np.ceil(share * length / whole - 1e-9))) if length > 0.0 else 0
                 if pieces:
                     h = np.full(pieces, length / pieces)
                     lengths.append(h)
-                    times.append((edges[i] + (np.arange(pieces) * h)[:, None] + h[:, None] * NODES).ravel())
+                    times.append((begin + (np.arange(pieces) * h)[:, None] + h[:, None] * NODES).ravel())
                     states.append(arc.vector(times[-1])[:, :n])
                     count += pieces
-                if i < len(inside):
+                if wanted and i < len(inside):
                     marks.append((count, self.done + i))
+                    i += 1
             self.done = stop
         if not count and not marks:
             return None

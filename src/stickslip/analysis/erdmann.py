@@ -17,7 +17,7 @@ is Erdmann's condition.  Without friction G_NN is positive semidefinite, and no 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 
-from stickslip.checks import Array, real_number
+from stickslip.checks import Array, real_number, shown
 from stickslip.mechanisms.inertia import Inertia
 from stickslip.mechanisms.system import CONTACT, KIND_NAMES, System, require_system
 
@@ -142,9 +142,13 @@ def _chosen(system: System, q: Array, t: float, p: Array, contacts: Sequence[str
                 "name the contacts to look at with contacts=."
             )
     else:
-        unknown = [name for name in contacts if name not in system.contact_names]
+        if isinstance(contacts, str) or not isinstance(contacts, Iterable):
+            raise ValueError(f"contacts must be a list of names, got {shown(contacts)}.")
+        contacts = list(contacts)
+        known = {*system.contact_names}
+        unknown = [name for name in contacts if not isinstance(name, str) or name not in known]
         if unknown or not len(contacts):
-            raise ValueError(f"contacts must be names among {', '.join(system.contact_names)}, got {list(contacts)!r}.")
+            raise ValueError(f"contacts must be names among {', '.join(system.contact_names)}, got {shown(contacts)}.")
         index = np.array(sorted({system.contact_names.index(name) for name in contacts}))
     other = [k for k in index if system.contact_kinds[k] != CONTACT]
     if other:

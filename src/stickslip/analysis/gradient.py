@@ -10,10 +10,10 @@ import numpy as np
 
 from stickslip.analysis.adjoint import AdjointMotion
 from stickslip.analysis.differences import derivative
+from stickslip.analysis.doubted_terms import doubt_jumps
 from stickslip.analysis.sensitivity import (
     ZENO,
     checked_names,
-    doubt_jumps,
     quantities,
     sensitivity,
     start_of,

@@ -44,7 +44,11 @@ def impulse_slopes(slopes: Slopes, branch: ImpactBranch, z: Array, D: Array, y: 
     rows = branch.rows()
     off = np.array([abs(y[f + r] - given[k, part]) for r, (k, part) in enumerate(rows)])
     dy[f:][vague[f:] | (off > _SAME * np.abs(given).max())] = np.nan
-    mu = slopes.slopes(lambda Z: slopes.blow_friction(Z, branch), z[:, None], D)[:, 0]
+    N = len(z)
+    moved = np.concatenate([D, dy[:f]])
+    mu = slopes.slopes(
+        lambda A: slopes.blow_friction(A[:N], A[N:], branch), np.concatenate([z, y[:f]])[:, None], moved
+    )[:, 0]
     for r, (k, part) in enumerate(rows):
         found[k, part] = dy[f + r]
         if not part and branch.ratio[k] != 0.0:  # slips: Lambda_T = r Lambda_N with |r| = mu

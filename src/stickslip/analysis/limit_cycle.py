@@ -31,6 +31,7 @@ from stickslip.laws import ImpactLaw
 from stickslip.mechanisms.reset import Reset
 from stickslip.scenario import Scenario
 
+MOST_RETURNS = 1_000_000_000  # of a settling run
 _FINE_STEP, _COARSE_STEP = 5e-4, 1e-2  # of the scenario's: default dt where members are even, and where they are not
 
 
@@ -98,8 +99,10 @@ def limit_cycle(
 
 def _check_numbers(returns: Any, settle_returns: Any, members: Any, tol: Any) -> None:
     for name, value, low in (("returns", returns, 1), ("settle_returns", settle_returns, 0), ("members", members, 1)):
-        if value is not None:
+        if name == "settle_returns" or value is not None:
             whole_number(value, name, low)
+    if settle_returns > MOST_RETURNS:
+        raise ValueError(f"settle_returns must be {MOST_RETURNS} at most, got {settle_returns}.")
     if not 1e-14 <= real_number(tol, "tol") <= 1e-2:
         raise ValueError(f"tol must lie between 1e-14 and 0.01, got {tol:g}.")
 

@@ -103,14 +103,31 @@ class LinearisedMotion(FollowedMotion):
         if type(self.law) is not Newton:
             slopes = self._law_slopes(x, t, D)
             return slopes[:f], self.hit.u, slopes[f:].reshape(self.system.n_contacts, 2, D.shape[1])
-        branch = ImpactBranch.of(self, x)
+        branch = ImpactBranch.of(self, x, constant=False)
         if branch.at_the_bound:
             self.doubt(t, "friction of an impact is right at its bound: the derivative holds on one side")
         self._doubt_pushes(x, t)
         residual, size = self.slopes.impact(branch)
-        y, dy = self.slopes.solved(residual, z[:, None], D, size)
-        self._require_consistent(y[:f, 0], self.hit.u, t, x[f:])
-        return dy[:f, 0], self.hit.u, impulse_slopes(self.slopes, branch, z, D, y[:, 0], dy[:, 0])
+        if self.system.has_friction_laws:  # friction follows the slip behind the impact: not linear
+            pushes = np.stack([self.hit.normal_impulse, self.hit.tangential_impulse], axis=-1)
+            y = np.concatenate([self.hit.u, [pushes[k, part] for k, part in branch.rows()]])
+            self._require_balance(residual, z, y, t)
+            dy = self.slopes.solved_near(residual, z, D, y)
+        else:
+            found = self.slopes.solved(residual, z[:, None], D, size)
+            y, dy = found[0][:, 0], found[1][:, 0]
+            self._require_consistent(y[:f], self.hit.u, t, x[f:])
+        return dy[:f], self.hit.u, impulse_slopes(self.slopes, branch, z, D, y, dy)
+
+    def _require_balance(self, residual: Any, z: Array, y: Array, t: float) -> None:
+        """Raise where velocities and impulses y of the motion do not solve the equations of the branch."""
+        start = z[:, None].astype(complex) if self.slopes.exact else z[:, None]
+        left = np.real(residual(start, y[:, None]))[:, 0]
+        M = self.system.mass(z[: self.f], t, self.p)
+        moved = np.abs(y[: self.f]).max() + np.abs(z[self.f : 2 * self.f]).max()
+        size = np.concatenate([np.abs(M).sum(axis=1) * moved, np.full(len(y) - self.f, moved)])
+        if not np.all(np.abs(left) <= _CONSISTENT * size + 1e-300):
+            raise Undefined(f"the impact at t = {t:.9g} s is on no branch whose derivative is known")
 
     def _doubt_pushes(self, x: Array, t: float) -> None:
         """Doubt impacts in which a contact touches, neither pushed nor left behind."""

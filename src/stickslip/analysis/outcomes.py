@@ -10,11 +10,14 @@ import numpy as np
 
 from stickslip.analysis.futures import futures
 from stickslip.analysis.progress import Progress, not_interrupted, reported
-from stickslip.checks import Array, real_number, truth, unknown_name
+from stickslip.checks import Array, real_number, truth, unknown_name, whole_number
 from stickslip.scenario import Scenario
 
 if TYPE_CHECKING:
     from stickslip.trajectory import Trajectory
+
+
+MOST_RUNS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +130,7 @@ def outcomes(
     if truth(branch, "branch"):
         return _branched(scenario, disturbances, n, apart, progress, options)
     deviations = _checked(scenario, disturbances, n, apart)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(whole_number(seed, "seed", 0))
     names = tuple(deviations)
     draws = rng.normal(size=(n, len(names))) * np.array(list(deviations.values()))
     first = not_interrupted(scenario.simulate(**{"progress": False, **options}))
@@ -209,8 +212,8 @@ def _checked(scenario: Any, disturbances: Any, n: Any, apart: Any) -> dict[str, 
             raise ValueError(f"disturbances: {unknown_name('coordinate, velocity or parameter', name, known)}")
         if real_number(deviation, f"disturbance of {name}") < 0.0:
             raise ValueError(f"disturbance of {name} must not be negative, got {deviation:g}.")
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise ValueError(f"n must be a whole number >= 1, got {n!r}.")
+    if whole_number(n, "n") > MOST_RUNS:
+        raise ValueError(f"n must be {MOST_RUNS} at most, got {n}.")
     if not 0.0 < real_number(apart, "apart") < 1.0:
         raise ValueError(f"apart must lie between 0 and 1, got {apart:g}.")
     return {name: float(deviation) for name, deviation in disturbances.items()}

@@ -328,10 +328,10 @@ class ImpactBranch:
     at_the_bound: bool
 
     @classmethod
-    def of(cls, motion: FollowedMotion, x: Array) -> ImpactBranch:
+    def of(cls, motion: FollowedMotion, x: Array, constant: bool = True) -> ImpactBranch:
         """The branch that the motion's last impact took: xi_T = 0 where it sticks, Lambda_T at its bound where not.
 
-        x : state before the impact, (2 f,).
+        x : state before the impact, (2 f,);  constant : refuse friction that changes with the speed of slip.
         """
         hit, system, p = motion.hit, motion.system, motion.p
         assert hit is not None
@@ -346,7 +346,7 @@ class ImpactBranch:
         size = np.abs(W_T) @ (np.abs(x[motion.f :]) + np.abs(hit.u)) + np.abs(w_hat[:, 1])
         off = np.abs(after + eps_T * before) / (size + 1e-300)
         slips = frictional & (off > _ROUND_OFF)
-        if system.has_friction_laws:
+        if system.has_friction_laws and constant:
             _require_constant(motion, np.abs(after), slips)
         room = np.where(frictional, 1.0 - np.abs(T) / np.where(frictional, mu * N, 1.0), 1.0)
         between = frictional & (np.where(slips, off, room) < _AT_THE_BOUND)

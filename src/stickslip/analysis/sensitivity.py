@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stickslip.analysis.derivative_table import DerivativeTable
+from stickslip.analysis.doubted_terms import doubt_jumps
 from stickslip.analysis.impulse_slopes import Impulses
 from stickslip.analysis.progress import not_interrupted
 from stickslip.analysis.sensitivity_in_space import columns_in_space
@@ -273,7 +274,7 @@ def known_names(wrt: Any, known: tuple[str, ...], what: str) -> tuple[str, ...]:
     if not given:
         raise ValueError(f"wrt must name at least one {what}, got none.")
     for name in given:
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             raise ValueError(f"wrt: {unknown_name(what, name, known)}")
         if given.count(name) > 1:
             raise ValueError(f"wrt must name each quantity once, got {name!r} twice.")
@@ -317,37 +318,3 @@ def _doubt_samples(motion: VariedMotion, times: Array) -> None:
         if len(near) and not moment.smooth and np.any(moment.dt != 0.0):
             what = "the run ends" if near[-1] == len(times) - 1 else "a sample lies"
             motion.doubt(moment.t, f"{what} right at an event: the derivative holds on one side")
-
-
-def doubt_jumps(motion: VariedMotion) -> None:
-    """Doubt forces that may jump where no event is: sign of a velocity, floor of a coordinate, and the like.
-
-    Of functions the text is not known.  There differences tell.
-    """
-    system: Any = motion.system
-    if motion.slopes.error > 0.0:
-        motion.doubt(
-            0.0,
-            f"differences of the functions of {system.name!r} agree to {motion.slopes.error:.1e} only: they are not "
-            "smooth, or smooth on a very short scale",
-        )
-    if not motion.slopes.exact or not callable(getattr(system, "equations", None)):
-        return
-    import sympy as sp
-
-    equations = system.equations()
-    velocities, moving = set(equations.u), {*equations.q, *equations.u, equations.t}
-    for entry in (*equations.h, *equations.W_T, *equations.w_hat_T):
-        steps = [x for x in entry.atoms(sp.sign, sp.Heaviside, sp.Piecewise) if x.free_symbols & velocities]
-        steps += [x for x in entry.atoms(sp.floor, sp.ceiling, sp.Mod) if x.free_symbols & moving]
-        kept = [x for x in steps if not isinstance(x, sp.Piecewise) or _asks(x, velocities)]
-        if kept:
-            motion.doubt(
-                0.0, f"{str(kept[0])[:60]} may jump, and is no event: the derivative does not know of the jump"
-            )
-            return
-
-
-def _asks(x: Any, symbols: set[Any]) -> bool:
-    """Whether a condition of a piecewise expression contains one of the symbols."""
-    return any(condition.free_symbols & symbols for _, condition in x.args)

@@ -207,6 +207,8 @@ class Slopes:
             return np.asarray(np.imag(at(z[:, :, None] + 1j * _TINY * D[:, None, :])) / _TINY)
         size = np.abs(z).max(axis=1)
         size[: 2 * self.f + 1] = np.maximum(size[: 2 * self.f + 1], 1.0)  # states; parameters by their own size
+        behind = 2 * self.f + 1 + self.m  # velocities and impulses of an impact
+        size[behind:] = np.maximum(size[behind:], 1.0)
         size[size == 0.0] = 1.0
         with np.errstate(divide="ignore"):
             lengths = np.min(np.where(D != 0.0, size[:, None] / np.where(D != 0.0, np.abs(D), 1.0), np.inf), axis=0)
@@ -258,6 +260,18 @@ class Slopes:
         slopes = self.slopes(lambda Z: residual(Z, np.repeat(y, columns, axis=1)), z, D)
         return y, -np.moveaxis(solve_balance(K, np.moveaxis(slopes, 1, 0), self.f), 0, 1)
 
+    def solved_near(self, residual: Callable[[Array, Array], Array], z: Array, D: Array, y: Array) -> Array:
+        """Derivatives (size, K) in directions D of the solution y (size,) at z (N,) of residual(Z, y) = 0.
+
+        As in `solved`, d y = -K^-1 r_z d, for residuals that are not linear in y.
+        """
+        N, columns, size = len(z), D.shape[1], len(y)
+        both = np.zeros((N + size, columns + size))
+        both[:N, :columns], both[N:, columns:] = D, np.eye(size)
+        whole = np.concatenate([z, y])[:, None]
+        rates = self.slopes(lambda A: residual(A[:N], A[N:]), whole, both)[:, 0]
+        return np.asarray(-solve_balance(rates[None, :, columns:], rates[None, :, :columns], self.f)[0])
+
     def values(self, residual: Callable[[Array, Array], Array], z: Array, size: int) -> tuple[Array, Array]:
         """y (size, P) with residual(Z, y) = 0, which is linear in y, at points z (N, P), and its matrices (P, ...)."""
         P = z.shape[1]
@@ -284,7 +298,7 @@ class Slopes:
             eps = [
                 self._restitution(values, number, motion) for number, values in enumerate((parts.eps_N, parts.eps_T))
             ]
-            mu = self.blow_friction(Z, branch, parts)
+            mu = self.blow_friction(Z, y[: self.f], branch, parts)
             push = [parts.W_T[k] if part else parts.W_N[k] - side[k] * mu[k] * parts.W_T[k] for k, part in rows]
             balance = np.einsum("ijk,jk->ik", parts.M, y[: self.f] - u)
             below = []
@@ -297,12 +311,14 @@ class Slopes:
 
         return left, self.f + len(rows)
 
-    def blow_friction(self, Z: Array, branch: ImpactBranch, parts: Parts | None = None) -> Array:
-        """Coefficients of friction in an impact, (n, K): those of the slip behind it."""
-        mu = self.parts(Z, approaches=True).mu if parts is None else parts.mu
-        if self.system.has_friction_laws:
-            mu = self.friction(Z, np.repeat(branch.speed[:, None], Z.shape[1], axis=1) + 0.0 * mu)
-        return mu
+    def blow_friction(self, Z: Array, after: Array, branch: ImpactBranch, parts: Parts | None = None) -> Array:
+        """Coefficients of friction in an impact, (n, K): those of the slip behind it, at velocities `after` (f, K)."""
+        parts = self.parts(Z, approaches=True) if parts is None else parts
+        if not self.system.has_friction_laws:
+            return parts.mu
+        slip = np.einsum("njk,jk->nk", parts.W_T, after) + parts.w_hat[:, 1]
+        speed = np.sign(-branch.ratio)[:, None] * slip  # of contacts that slip
+        return self.friction(Z, np.where(branch.ratio[:, None] != 0.0, speed, branch.speed[:, None] + 0.0 * speed))
 
     def _restitution(self, own: Array, number: int, motion: Any) -> Array:
         """Coefficients of the law, (n, K): the contacts' own with their derivatives, or numbers of the law."""

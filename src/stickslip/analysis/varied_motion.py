@@ -14,10 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from stickslip.analysis.collocation import NODES, STAGES, collocated
+from stickslip.analysis.doubted_terms import doubt_corners_of_parameters, doubt_ranges, has_rough_powers
 from stickslip.analysis.linearised_motion import MARGIN, LinearisedMotion
 from stickslip.analysis.saltation import Undefined
 from stickslip.analysis.shared_loads import holds_with_room, implied
@@ -35,6 +37,8 @@ _GRAZING = 1e-7  # a rate of a guard below this share of its terms
 _TOGETHER = 1e-6  # times of coinciding events may move apart by this share
 _ROUNDING = 1e-13  # share of the run by which times that a quantity does not move seem to move
 _AT_ONCE = 1e-10  # share of the run: events that near are at once
+_GRADES = 0.25 ** np.arange(1, 15)  # where steps end beside a singular kink, in shares of an arc
+_BLURRED = 1e-7  # share by which derivatives of functions with corners may be wrong
 _SAME_FIELD = 1e-9  # fields that differ by less than this share are one
 
 
@@ -71,6 +75,10 @@ class VariedMotion(LinearisedMotion):
         self.vague = 0.0  # time [s] whose round-off is that of the last event: its indicator has a round-off, too
         self.edges: list[tuple[float, str]] = []  # corners of laws that the last mode was entered at
         self.corners = VelocityCorners.of(self.system)
+        self.rough = has_rough_powers(self)
+        self.compares = self.rough or not self.slopes.exact  # corners may be where nobody knows of them
+        self.blur: tuple[Any, Any, float, float] | None = None  # see `_compare`
+        self.told_corner = False  # a motion on a corner is told once
 
     # -- between events --------------------------------------------------------------------------------------
 
@@ -97,7 +105,7 @@ class VariedMotion(LinearisedMotion):
 
     def _on_a_corner(self, arc: Arc) -> bool:
         """Whether a motion lies on a corner of its forces in velocities all along an arc."""
-        if self.corners is None:
+        if self.corners is None or self.told_corner or not self.corners.of_forces:
             return False
         times = np.linspace(arc.t_A, arc.t_E, 3)
         states = arc.vector(times)[:, : 2 * self.f]
@@ -110,7 +118,7 @@ class VariedMotion(LinearisedMotion):
         x = arc.vector(arc.t_E)[: 2 * self.f]
         if np.all(np.isfinite(self.X)) and self.corners.bends(arc.t_E, x, self.p, self.X, self.directions):
             self.doubt(arc.t_A, "the motion lies right on a corner of its forces: the derivative holds on one side")
-            self.corners = None  # said once
+            self.told_corner = True
 
     def _doubt_grazes(self, seen: int) -> int:
         """Doubt a motion that has grazed since `seen` grazes; returns how many there are."""
@@ -121,19 +129,27 @@ class VariedMotion(LinearisedMotion):
 
     def _carry(self, arc: Arc, stops: Array) -> Iterator[Array]:
         """X' = A X + B along an arc: X at the stops, times within the arc, and at its end."""
-        X, n = self.X, 2 * self.f
-        edges = np.concatenate([[arc.t_A], stops, [arc.t_E]])
-        lengths = np.maximum(np.diff(edges), 0.0)
+        X = self.X
         if not X.shape[1] or not np.all(np.isfinite(X)):
-            for _ in lengths:
+            for _ in range(len(stops) + 1):
                 yield X
             return
-        share = PIECES * lengths / max(arc.t_E - arc.t_A, 1e-300)
+        edges, asked = self._edges(arc, stops)
+        pieces = np.diff(edges) * PIECES / max(arc.t_E - arc.t_A, 1e-300)
+        found = [*self._collocated(arc, edges, pieces)]
+        if self.compares:
+            self._compare(arc.t_A, found[-1], [*self._collocated(arc, edges, 2.0 * pieces)][-1])
+        yield from (X for X, wanted in zip(found, asked, strict=True) if wanted)
+
+    def _collocated(self, arc: Arc, edges: Array, share: Array) -> Iterator[Array]:
+        """X at the edges, times of an arc, behind the first; `share` collocation steps in between, rounded up."""
+        X, lengths = self.X, np.maximum(np.diff(edges), 0.0)
         pieces = np.where(lengths > 0.0, np.maximum(1, np.ceil(share - 1e-9)), 0).astype(int)
         h = np.repeat(lengths / np.maximum(pieces, 1), pieces)
-        number = np.arange(len(h)) - np.repeat(np.cumsum(pieces) - pieces, pieces)  # of a piece between two stops
+        number = np.arange(len(h)) - np.repeat(np.cumsum(pieces) - pieces, pieces)  # of a piece between two edges
         begins = np.repeat(edges[:-1], pieces) + number * h
         times = (begins[:, None] + h[:, None] * NODES).ravel()
+        n = 2 * self.f
         A, B = self.linear(times, arc.vector(times)[:, :n], arc.mode) if len(times) else (None, None)
         piece = 0
         for count in pieces:
@@ -143,6 +159,41 @@ class VariedMotion(LinearisedMotion):
                 X = collocated(X, A[here], B[here], h[piece])
                 piece += 1
             yield X
+
+    def _compare(self, t: float, X: Array, fine: Array) -> None:
+        """Keep by how much X differs from that of collocation steps of half the length, along an arc from t."""
+        apart = np.abs(X - fine).max(axis=0)
+        blurred, largest, worst, when = self.blur if self.blur is not None else (0.0, 0.0, 0.0, t)
+        self.blur = (
+            blurred + apart, np.maximum(largest, np.abs(X).max(axis=0)), *max((worst, when), (float(apart.max()), t))
+        )  # fmt: skip
+
+    def _doubt_functions(self) -> None:
+        """Doubt functions and powers where collocation steps of half the length give another X: they have corners.
+
+        Of other expressions corners are known, and steps end there.
+        """
+        if self.blur is not None and np.any(self.blur[0] > _BLURRED * self.blur[1]):
+            share = float(np.max(self.blur[0] / np.maximum(self.blur[1], 1e-300)))
+            what = "powers" if self.slopes.exact else "functions"
+            self.doubt(
+                self.blur[3], f"{what} of {self.system.name!r} have a corner: the derivative is good to {share:.0e}"
+            )
+
+    def _edges(self, arc: Arc, stops: Array) -> tuple[Array, np.ndarray]:
+        """Begin of an arc, stops, passed corners of forces in velocities, and its end; which but the first are stops.
+
+        The end is one of them.
+        """
+        cuts = [] if self.corners is None else self.corners.passed(arc, self.p)
+        if self.rough:  # A grows without bound, or has a slope that does, beside a kink
+            ends = [t for t in (arc.t_A, arc.t_E) if self._kinks_at(t, arc.vector(t)[: self.f])]
+            around = np.array([*cuts, *ends])[:, None] + np.outer([-1.0, 1.0], (arc.t_E - arc.t_A) * _GRADES).ravel()
+            cuts = [*cuts, *around[(arc.t_A < around) & (around < arc.t_E)]]
+        times = np.concatenate([stops, cuts])
+        order = np.argsort(times, kind="stable")
+        asked = np.concatenate([(np.arange(len(times)) < len(stops))[order], [True]])
+        return np.concatenate([[arc.t_A], times[order], [arc.t_E]]), asked
 
     # -- the start -------------------------------------------------------------------------------------------
 
@@ -170,7 +221,8 @@ class VariedMotion(LinearisedMotion):
         assert self.settled is not None
         closed, sense = self.settled
         D[f:n] = self._landing_slopes(here, D, closed & self.mode.closed, sense)
-        self._doubt_coefficients(here)
+        doubt_ranges(self, here)
+        doubt_corners_of_parameters(self)
         self.X = D[:n]
         self._raise_edges()
         self._doubt_kinks(())
@@ -238,26 +290,6 @@ class VariedMotion(LinearisedMotion):
                     "the derivative is that of starts put back onto it",
                 )
 
-    def _doubt_coefficients(self, z: Array) -> None:
-        """Doubt columns that move a coefficient which is at the end of its range."""
-        D = self.basis()[:, 2 * self.f + 1 :]
-
-        def values(Z: Array) -> Array:
-            parts = self.slopes.parts(Z)
-            return np.concatenate([parts.mu, parts.eps_N, parts.eps_T])
-
-        here = np.real(values(z[:, None].astype(complex) if self.slopes.exact else z[:, None]))[:, 0]
-        n = self.slopes.n
-        at_end = (here == 0.0) | ((here == 1.0) & (np.arange(3 * n) >= n))
-        moved = self.slopes.slopes(values, z[:, None], D)[:, 0]
-        for i, j in np.argwhere(at_end[:, None] & (np.abs(moved) > 0.0)):
-            word = ("friction", "restitution_normal", "restitution_tangential")[i // n]
-            self.doubt(
-                self.t,
-                f"{self.columns[j]!r} moves {word} of contact {self.names[i % n]!r}, which is {here[i]:g}, the end of "
-                "its range: the derivative is that of one side",
-            )
-
     def _slip_dies(self, k: int) -> bool:
         """Whether a small slip of a sticking contact, either way, is stopped by friction."""
         assert self.settled is not None
@@ -324,6 +356,7 @@ class VariedMotion(LinearisedMotion):
 
         A change of a velocity, or of a force, moves it off the kink only as time goes on.
         """
+        self._doubt_functions()
         if arc is not None and self.system.kink_contacts:
             begins, ends = arc.vector(arc.t_A), arc.vector(arc.t_E)
             on = set(self._kinks_at(arc.t_A, begins[: self.f])) & set(self._kinks_at(arc.t_E, ends[: self.f]))

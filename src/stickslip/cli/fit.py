@@ -1,13 +1,14 @@
 """`stickslip fit NAME data.csv --free friction=0:1`: parameters from measurements."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from stickslip.cli.options import LawIfGiven, Name, Settings, grouped
 from stickslip.cli.output import Results, line
 from stickslip.cli.settings import range_from, scenario_with
+from stickslip.io.printable import plain
 
 
 @grouped
@@ -44,6 +45,10 @@ def fit(
         Path | None,
         typer.Option("--resume", help="A file that keeps what was computed; a fit goes on from it.", metavar="FILE"),
     ] = None,
+    kept: Annotated[
+        list[Path] | None,
+        typer.Option("--kept", help="A motion kept back, predicted by the fit.", metavar="FILE"),
+    ] = None,
     *,
     results: Results,
 ) -> None:
@@ -57,11 +62,18 @@ def fit(
         raise ValueError("--free must name each quantity once, got one of them twice.")
     if not ranges:
         raise ValueError("--free must name at least one quantity with its range, such as --free friction=0:1.")
+    asked: dict[str, Any] = {
+        "starts": _numbers(start, "--start") or None,
+        "law": law,
+        "units": dict(_pairs(unit, "--unit")),
+    }
+    task = (scenario, [str(path) for path in data], ranges)
+    unseen = _kept_back(task, kept, asked) if kept else None
     found = compute(
-        scenario, [str(path) for path in data], ranges, noise=_noise(noise), starts=_numbers(start, "--start") or None,
-        law=law, units=dict(_pairs(unit, "--unit")), search=search, seed=seed, level=level, bootstrap=bootstrap,
-        shooting=shooting, notes=resume,
+        *task, noise=_noise(noise), search=search, seed=seed, level=level, bootstrap=bootstrap, shooting=shooting,
+        notes=resume, **asked,
     )  # fmt: skip
+    beside, told = ({}, "") if unseen is None else _judged(task, found, unseen, asked)
     if results.plot is not None:
         results.save(found.plot, f"Fit: {scenario.title}")
 
@@ -70,8 +82,38 @@ def fit(
         line(head, "bold")
         for text in rest:
             line(f"  {text}")
+        if told:
+            line(f"  {told}")
 
-    results.tell(found.report(), show)
+    results.tell({**found.report(), **beside}, show)
+
+
+def _kept_back(task: Any, files: list[Path], asked: dict[str, Any]) -> Any:
+    """The task with other files, which are checked before hours of fitting."""
+    from stickslip.fitting.compare import kept_back
+    from stickslip.fitting.fit import prepared
+
+    model, _, ranges = task
+    unseen = (model, [str(path) for path in files], ranges)
+    kept_back(*(prepared(*each, noise=1.0, **asked)[0] for each in (task, unseen)))
+    return unseen
+
+
+def _judged(task: Any, found: Any, unseen: Any, asked: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """Error to expect by cross-validation, and of the data kept back, with standard errors, in noise; and in words."""
+    from stickslip.fitting.compare import apart, judged
+    from stickslip.fitting.fit import prepared
+
+    own, kept = (prepared(*each, noise=found.noise, **asked)[0] for each in (task, unseen))
+    _, expected, other = judged(own, found, kept, 5, found.seed)
+    assert other is not None
+    said = [f"{each.error:.4g} +- {each.standard_error:.2g}" for each in (expected, other)]
+    far = apart(expected, other)
+    ends = {"expected": expected, "kept": other}
+    return (
+        {name: [plain(each.error), plain(each.standard_error)] for name, each in ends.items()} | {"apart": plain(far)},
+        f"error to expect: {said[0]} of the noise; of the data kept back: {said[1]}, {far:+.1f} standard errors apart",
+    )
 
 
 def _pairs(texts: list[str] | None, option: str) -> list[tuple[str, str]]:

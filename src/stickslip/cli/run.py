@@ -279,7 +279,10 @@ def _animate(trajectory: "Trajectory", scenario: "Scenario", path: Path, progres
 def _export(trajectory: "Trajectory", scenario: "Scenario", path: Path, progress: bool | None, whole: bool) -> Path:
     from stickslip.page.document import export
 
-    return export(trajectory, path, scenario)
+    def note(reason: str) -> None:
+        print(f"stickslip: {path.name} plays back this run and has no sliders: {printable(reason)}.", file=sys.stderr)
+
+    return export(trajectory, path, scenario, note)
 
 
 _PICTURES = {"plot": _plot, "animate": _animate, "export": _export}

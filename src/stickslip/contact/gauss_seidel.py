@@ -58,6 +58,19 @@ class Anderson(NamedTuple):
     state: np.ndarray
 
 
+class Part(NamedTuple):
+    """Contacts first .. last - 1 of a problem, whose impulses are looked for.
+
+    r, u : impulses and velocities of all contacts.  gauge : measure of the error.
+    """
+
+    r: np.ndarray
+    u: np.ndarray
+    gauge: tuple
+    first: int
+    last: int
+
+
 @entry
 def update_3d(contacts: Coupled, local: tuple, r: np.ndarray, relaxation: float, i: int) -> None:
     """Solve contact i, the others held, and write its impulse."""
@@ -269,22 +282,12 @@ def begin_sweep(r: np.ndarray, first: int, work: np.ndarray, n: int) -> None:
 
 
 @entry(inline=True)
-def end_sweep(
-    contacts: Coupled,
-    r: np.ndarray,
-    u: np.ndarray,
-    gauge: tuple,
-    first: int,
-    last: int,
-    count: int,
-    asked: Asked,
-    history: np.ndarray,
-    anderson: Anderson,
-) -> bool:
+def end_sweep(contacts: Coupled, part: Part, count: int, asked: Asked, history: np.ndarray, anderson: Anderson) -> bool:
     """Steps after sweep number `count`: a look at its change, at the error now and then, the acceleration.
 
     True where it was the last one: solved, max_sweeps reached, or no change is left.
     """
+    r, u, gauge, first, last = part
     dim = contacts.data.shape[1]
     state = anderson.state
     if count == 1:
@@ -308,28 +311,20 @@ def end_sweep(
 
 @entry(apart=True)
 def accelerated_sweeps(
-    contacts: Coupled,
-    local: tuple,
-    r: np.ndarray,
-    u: np.ndarray,
-    gauge: tuple,
-    first: int,
-    last: int,
-    asked: Asked,
-    history: np.ndarray,
-    anderson: Anderson,
+    contacts: Coupled, local: tuple, part: Part, asked: Asked, history: np.ndarray, anderson: Anderson
 ) -> tuple[int, float, int]:
     """Sweep a range of contacts until its error is at most tol, accelerated unless memory is 0.
 
     Returns sweeps, error, and how many errors `history` holds.  r ends as the result of a sweep, inside the cones.
     `anderson` is carried from call to call: `forget` it where the range is another one.
     """
+    r, _, _, first, last = part
     dim = contacts.data.shape[1]
     count = 0
     while count < asked.max_sweeps:
         count += 1
         begin_sweep(r, dim * first, anderson.work, dim * (last - first))
         sweep(contacts, local, r, asked.relaxation, first, last)
-        if end_sweep(contacts, r, u, gauge, first, last, count, asked, history, anderson):
+        if end_sweep(contacts, part, count, asked, history, anderson):
             break
     return count, anderson.state[ERROR], int(anderson.state[CHECKS])

@@ -6,7 +6,7 @@ import numpy as np
 
 from stickslip.contact.blocks import Coupled, components, diagonal_blocks, permute
 from stickslip.contact.constants import CHECK_EVERY
-from stickslip.contact.gauss_seidel import Asked, accelerated_sweeps, error_of, forget, new_anderson, sweep
+from stickslip.contact.gauss_seidel import Asked, Part, accelerated_sweeps, error_of, forget, new_anderson, sweep
 from stickslip.contact.residual import error_in
 from stickslip.jit import entry
 
@@ -73,9 +73,8 @@ def sweep_islands(contacts: Coupled, r: np.ndarray, gauge: tuple, tol: float, ma
         if not error <= tol:
             forget(anderson)
             asked = Asked(max_sweeps, tol, min(memory, dim * (b - a)), 1.0, CHECK_EVERY)
-            sweeps, error, _ = accelerated_sweeps(
-                contacts, local, x, u, sorted_gauge, a, b, asked, no_history, anderson
-            )
+            part = Part(x, u, sorted_gauge, a, b)
+            sweeps, error, _ = accelerated_sweeps(contacts, local, part, asked, no_history, anderson)
         total += sweeps
         most = max(most, sweeps)
         worst = max(worst, error)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -77,28 +78,31 @@ class MatrixFreeContacts:
         """`count` sweeps over all contacts, in place."""
         H, Y = self.directions
         v = Y.T @ r  # M^-1 H r
-        velocity_sweeps(
-            H.indptr, H.indices, H.data, Y.indptr, Y.indices, Y.data, *self.local, self.q, self.mu, r, v, count
-        )
+        velocity_sweeps(rows_of(H), rows_of(Y), self.local, self.q, self.mu, r, v, count)
+
+
+class Rows(NamedTuple):
+    """A sparse matrix by rows."""
+
+    begins: np.ndarray
+    columns: np.ndarray
+    values: np.ndarray
+
+
+def rows_of(matrix: sp.csr_matrix) -> Rows:
+    """The arrays of a matrix."""
+    return Rows(matrix.indptr, matrix.indices, matrix.data)
 
 
 @entry
 def velocity_sweeps(
-    H_ptr: np.ndarray,
-    H_ind: np.ndarray,
-    H_val: np.ndarray,
-    Y_ptr: np.ndarray,
-    Y_ind: np.ndarray,
-    Y_val: np.ndarray,
-    diagonal: np.ndarray,
-    inverse: np.ndarray,
-    q: np.ndarray,
-    mu: np.ndarray,
-    r: np.ndarray,
-    v: np.ndarray,
-    count: int,
+    H: Rows, Y: Rows, local: tuple, q: np.ndarray, mu: np.ndarray, r: np.ndarray, v: np.ndarray, count: int
 ) -> None:
-    """Sweeps in which the body velocities v = M^-1 H r follow every change; CSR arrays of H^T and H^T M^-T."""
+    """Sweeps in which the body velocities v = M^-1 H r follow every change.
+
+    H, Y: H^T and H^T M^-T.  local: the local matrices and their inverses, each (n, d, d).
+    """
+    diagonal, inverse = local
     dim = diagonal.shape[1]
     b, old = np.empty(dim), np.empty(dim)
     for _ in range(count):
@@ -107,8 +111,8 @@ def velocity_sweeps(
                 k = dim * i + a
                 b[a] = q[k]
                 old[a] = r[k]
-                for p in range(H_ptr[k], H_ptr[k + 1]):
-                    b[a] += H_val[p] * v[H_ind[p]]
+                for p in range(H.begins[k], H.begins[k + 1]):
+                    b[a] += H.values[p] * v[H.columns[p]]
             for a in range(dim):
                 for c in range(dim):
                     b[a] -= diagonal[i, a, c] * old[c]
@@ -122,5 +126,5 @@ def velocity_sweeps(
             for a in range(dim):
                 change = r[k + a] - old[a]
                 if change != 0.0:
-                    for p in range(Y_ptr[k + a], Y_ptr[k + a + 1]):
-                        v[Y_ind[p]] += Y_val[p] * change
+                    for p in range(Y.begins[k + a], Y.begins[k + a + 1]):
+                        v[Y.columns[p]] += Y.values[p] * change

@@ -28,6 +28,8 @@ SCAN = 48  # angles of the scan; the polynomial has at most four roots
 NEWTON_STEPS = 20
 FAR = 1e-6  # of q, left over by S: one step of refinement leaves about its square
 
+Triple = tuple[float, float, float]
+
 
 @entry
 def stick_2d(D: np.ndarray, S: np.ndarray, q0: float, q1: float) -> tuple[float, float]:
@@ -280,15 +282,16 @@ def one_contact_3d(
 
 
 @entry(inline=True)
-def change_3d(
-    D: np.ndarray, S: np.ndarray, u0: float, u1: float, u2: float, y0: float, y1: float, y2: float, mu: float,
-    r1: float, r2: float,
-) -> tuple[float, float, float]:  # fmt: skip
+def change_3d(D: np.ndarray, S: np.ndarray, u: Triple, y: Triple, mu: float, before: tuple[float, float]) -> Triple:
     """`one_contact_3d` from the velocity u that the contact has with its impulse y: a third of the work for stick.
 
+    before: tangential impulse that the search for slip begins at.
     u = D y + q, so the impulse of stick is -D^-1 q = y - D^-1 u.  S is D^-1 up to rounding; its error
     has no effect where u is zero.
     """
+    u0, u1, u2 = u
+    y0, y1, y2 = y
+    r1, r2 = before
     q0 = u0 - D[0, 0] * y0 - D[0, 1] * y1 - D[0, 2] * y2
     if q0 >= 0.0 or D[0, 0] <= 0.0:
         return 0.0, 0.0, 0.0

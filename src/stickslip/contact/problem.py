@@ -29,6 +29,7 @@ from stickslip.lcp.problems import _check_finite, _floats
 from stickslip.projections import EPS
 
 SMALLEST = 1e-120  # of the largest velocity: squares of rounding errors of smaller ones underflow
+LIGHTEST = 1e-280  # of mobilities [1/kg]: the squares of their units are numbers
 
 
 class Evaluation(NamedTuple):
@@ -151,6 +152,8 @@ class FrictionProblem:
         object.__setattr__(self, "bilateral", int(self.bilateral))
         object.__setattr__(self, "q", q)
         object.__setattr__(self, "mu", _checked_friction(self.mu, n, self.dim))
+        if not isinstance(W, Delassus):  # its diagonal may have to be computed: checked when it is used
+            _ = self.mobility
 
     @classmethod
     def from_dynamics(
@@ -259,9 +262,12 @@ class FrictionProblem:
         """trace(W_ii) / d of every contact [1/kg]; their mean where that is not positive; shape (n,)."""
         n = self.dim * self.contacts
         diagonal = self.W.diagonal() if self.matrix_free else self.matrix.diagonal()
-        mobility = diagonal[:n].reshape(-1, self.dim).mean(axis=1)
-        moving = mobility > 0.0
-        return np.where(moving, mobility, mobility[moving].mean() if moving.any() else 1.0)
+        with np.errstate(over="ignore"):  # infinite ones are refused
+            mobility = diagonal[:n].reshape(-1, self.dim).mean(axis=1)
+            moving = mobility > 0.0
+            mobility = np.where(moving, mobility, mobility[moving].mean() if moving.any() else 1.0)
+        _check_energies(mobility, self.fastest)
+        return mobility
 
     @cached_property
     def fastest(self) -> float:
@@ -351,6 +357,23 @@ def _check_size(q: np.ndarray) -> None:
         raise ValueError(
             f"q must be zero or have its largest entry between {SMALLEST:g} and {1.0 / SMALLEST:g} m/s, "
             f"got {largest:g}; choose other units."
+        )
+
+
+def _check_energies(mobility: np.ndarray, fastest: float) -> None:
+    """Squares of scaled velocities, and of what is 1e-8 of them, must be numbers that a computer has (see `contacts`).
+
+    A scaled velocity is the root of an energy.  Where its square underflows, any violation of the laws looks like none.
+    """
+    with np.errstate(over="ignore"):
+        scaled = fastest / np.sqrt(mobility)
+    right = (scaled >= SMALLEST) & (scaled <= 1.0 / SMALLEST) & (mobility >= LIGHTEST) & (mobility <= 1.0 / LIGHTEST)
+    if not right.all():
+        first = int(np.flatnonzero(~right)[0])
+        raise ValueError(
+            f"W must have mobilities between {LIGHTEST:g} and {1.0 / LIGHTEST:g} 1/kg, and W and q energies q^2 / W "
+            f"between {SMALLEST**2:g} and {SMALLEST**-2:g} J, got {mobility[first]:.3g} 1/kg at contact {first} and "
+            f"{fastest:.3g} m/s; choose other units."
         )
 
 

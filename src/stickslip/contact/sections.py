@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.checks import LARGEST, shown
 from stickslip.contact.spatial_contact import DISC, POLYGON, POWER
 from stickslip.lcp.problems import _check_finite, _floats
 
@@ -139,8 +140,8 @@ def _norm(x: np.ndarray, p: float) -> float:
 def _require_positive(section: CrossSection, *names: str) -> None:
     for name in names:
         value = getattr(section, name)
-        if isinstance(value, bool) or not (isinstance(value, (int, float)) and 0.0 < value < math.inf):
-            raise ValueError(f"{name} of {type(section).__name__} must be positive and finite, got {value!r}.")
+        if isinstance(value, bool) or not (isinstance(value, (int, float)) and 0.0 < value <= LARGEST):
+            raise ValueError(f"{name} of {type(section).__name__} must be positive and finite, got {shown(value)}.")
 
 
 def section_row(section: CrossSection | None) -> np.ndarray | None:

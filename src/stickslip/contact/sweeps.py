@@ -9,7 +9,7 @@ import numpy as np
 from stickslip.checks import whole_number
 from stickslip.contact.constants import AT_ONCE, CHECK_EVERY, MEMORY
 from stickslip.contact.contacts import Contacts
-from stickslip.contact.gauss_seidel import Asked, accelerated_sweeps, new_anderson
+from stickslip.contact.gauss_seidel import Asked, Part, accelerated_sweeps, new_anderson
 from stickslip.contact.matrix_free import MatrixFreeContacts
 from stickslip.contact.method import Best, FrictionMethod, Outcome, Progress, sweep_until
 
@@ -48,9 +48,8 @@ class Sweeps(FrictionMethod):
             count = min(at_once, self.limit - done)
             begin = progress.seconds
             asked = Asked(count, tol, self.memory, self.relaxation, check_every)
-            swept, error, checks = accelerated_sweeps(
-                contacts.coupled, contacts.local, r, u, contacts.gauge, 0, len(contacts), asked, history, anderson
-            )
+            part = Part(r, u, contacts.gauge, 0, len(contacts))
+            swept, error, checks = accelerated_sweeps(contacts.coupled, contacts.local, part, asked, history, anderson)
             done += swept
             best.offer(r, error)
             progress.spend(swept * contacts.sweep_cost)

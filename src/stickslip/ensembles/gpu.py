@@ -9,15 +9,22 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from stickslip.checks import Array
 from stickslip.ensembles.cpu import Report, finish
 from stickslip.ensembles.request import Request
+from stickslip.ensembles.scene_card import slabs_of
+from stickslip.ensembles.scene_slabs import SceneSlabs
 from stickslip.ensembles.scenes import SceneRequest
 from stickslip.interrupts import poll
 from stickslip.jit import KernelError
 from stickslip.jit.card import CardArray, CardKernel, card
+from stickslip.jit.slabs import BLOCK as SLAB_BLOCK
+from stickslip.jit.slabs import OnSlabs
 
 BLOCK = 64  # threads
+SCENE_REGISTERS = 255
 LAUNCH_SECONDS = 0.5
 _INSTALL = "pip install 'stickslip[gpu]' brings cuda-bindings"
 
@@ -45,20 +52,41 @@ class Card:
         if problem:
             raise ValueError(problem)
         self.busy_s = 0.0  # seconds in kernels so far, without transfers
+        self.handed = 0  # members of scenes that were left to the CPU
         self._kernels: dict[str, CardKernel] = {}  # by the generated module
+        self._scenes: dict[SceneRequest, SceneSlabs] = {}
 
     @property
     def name(self) -> str:
-        return f"gpu, {card().name}"
+        return f"gpu, {card().name}" + (f"; {self.handed:,} members on the CPU" if self.handed else "")
 
     def chunk(self, request: Request | SceneRequest) -> int:
         """Members to compute between two savings: as many as fit, so that no thread of the card idles."""
         return int(min(2**20, max(4096, 2**32 // request.working_bytes)))
 
-    def warm_up(self, request: Request) -> None:
+    def warm_up(self, request: Request | SceneRequest) -> None:
         """Make the kernel, or load it from the disk cache."""
+        if isinstance(request, SceneRequest):
+            self._scene_kernel(self.slabs_of(request).program)
+            return
         rows, P = request.rows(0, 1)
         self._kernel(request, rows, P)
+
+    def slabs_of(self, request: SceneRequest) -> SceneSlabs:
+        """The slabs and the program of an ensemble of scenes; one line where there are none."""
+        if request not in self._scenes:
+            self._scenes[request] = slabs_of(request)
+        return self._scenes[request]
+
+    def _scene_kernel(self, program: OnSlabs) -> CardKernel:
+        try:
+            return card().loaded(program.launched(card().capability), SCENE_REGISTERS)
+        except KernelError as problem:
+            raise ValueError(f"device 'gpu' cannot run this scene: {problem}; use 'cpu'.") from None
+
+    def launches(self, program: OnSlabs, slabs: np.ndarray, rows: list[np.ndarray]) -> OnCard:
+        """Members of scenes on the card."""
+        return OnCard(self, self._scene_kernel(program), slabs, rows)
 
     def advance(self, request: Request, rows: Array, P: Array, report: Report) -> None:
         """Take members from their start to their end, in place; unsolved steps are done on the CPU."""
@@ -98,6 +126,40 @@ class Card:
             elapsed = max(time.perf_counter() - begin, 1e-4)
             self.busy_s += elapsed
             steps = int(max(1, min(left, 8 * steps, steps * LAUNCH_SECONDS / elapsed)))
+
+
+class OnCard:
+    """Members of scenes on a card, one thread each: their slabs, and the arrays that they write to."""
+
+    def __init__(self, owner: Card, kernel: CardKernel, slabs: np.ndarray, rows: list[np.ndarray]) -> None:
+        self._owner, self._kernel = owner, kernel
+        self._host = [slabs.view(np.int64), *rows]
+        self._arrays: list[CardArray] = []
+        try:
+            for each in self._host:
+                self._arrays.append(card().array(each))
+        except BaseException:
+            self.free()
+            raise
+
+    def march(self, t0: float, target: int) -> None:
+        begin = time.perf_counter()
+        blocks = max(1, -(-len(self._host[0]) // SLAB_BLOCK))
+        self._kernel.launch(blocks, SLAB_BLOCK, *self._arrays, float(t0), target)
+        card().wait()
+        self._owner.busy_s += time.perf_counter() - begin
+
+    def fetch(self, k: int) -> np.ndarray:
+        self._arrays[k + 1].copy_to(self._host[k + 1])
+        return self._host[k + 1]
+
+    def slabs(self) -> np.ndarray:
+        self._arrays[0].copy_to(self._host[0])
+        return self._host[0].view(np.uint8)
+
+    def free(self) -> None:
+        for each in self._arrays:
+            each.free()
 
 
 def arguments(request: Request, n: int, steps: int) -> tuple[Any, ...]:

@@ -24,7 +24,7 @@ from stickslip.analysis.sections import (
     read_section,
     watched,
 )
-from stickslip.checks import Array, real_number, unknown_name
+from stickslip.checks import Array, on_top, real_number, unknown_name
 from stickslip.contact.planar import PlanarSolver, solver_from
 from stickslip.control import ControlLaw, memory_of, steps_between
 from stickslip.ensembles.observables import NEED_SECTION, bytes_per_member, observables_of, read_rows
@@ -268,7 +268,7 @@ def prepare(
     require_for_tangents(system, chosen_solver, law_from(law))
     chosen_law = _law(chosen_stepper, law)
     plan = plan_of(scenario, vary, **sampling)
-    p = system.parameter_vector({**(scenario.params or {}), **(params or {})})
+    p = system.parameter_vector(on_top(scenario.params, params))
     tolerance = penetration_tolerance(penetration_tol)
     cut, way = watching_of(system, wanted, section, travel)
     request = Request(

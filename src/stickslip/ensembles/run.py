@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from stickslip.analysis.sections import AnySection
-from stickslip.checks import refuse_unknown_options, whole_number
+from stickslip.checks import refuse_unknown_options, shown, whole_number
 from stickslip.contact.planar import PlanarSolver
 from stickslip.control import ControlLaw
 from stickslip.debug import bar_wanted
@@ -165,8 +165,6 @@ def _as_scenario(moving: Any, dt: Any, t_end: Any) -> Scenario:
 
 
 def _request(moving: Scenario, device: Any, vary: Any, observe: Any, asked: dict[str, Any]) -> AnyRequest:
-    if moving.kind == "scene":
-        _require_cpu(device)
     if asked.get("control") is not None and (moving.kind == "scene" or device != "cpu"):
         raise ValueError("control of an ensemble is for mechanisms on the device 'cpu'.")
     if asked.get("control") is None:
@@ -175,12 +173,6 @@ def _request(moving: Scenario, device: Any, vary: Any, observe: Any, asked: dict
         if asked.pop(name, None) is not None:
             raise ValueError(f"{name} is for ensembles of scenes, got a mechanism; leave it out.")
     return _PREPARE[moving.kind](moving, vary, observe, **asked)
-
-
-def _require_cpu(device: Any) -> None:
-    """Raise ValueError for a GPU: the kernel of a scene makes arrays of the size of its islands, which cards refuse."""
-    if device == "gpu":
-        raise ValueError("device 'gpu' runs mechanisms; scenes, whose arrays grow, run on 'cpu' or 'dask:ADDRESS'.")
 
 
 def _kept(
@@ -208,13 +200,15 @@ def _kept(
 def _device(device: Any, threads: Any, kind: str) -> Device:
     if threads is not None:
         whole_number(threads, "threads")
+    if not isinstance(device, str):
+        raise ValueError(f"device must be {DEVICES}, got {shown(device)}.")
     if device == "auto":
         device = "cpu" if kind == "scene" or unavailable() else "gpu"
     if device == "cpu":
         return Cores(int(threads or cores()))
     if device == "gpu":
         return Card()
-    if isinstance(device, str) and device.startswith("dask:") and device != "dask:":
+    if device.startswith("dask:") and device != "dask:":
         return Cluster(device.removeprefix("dask:"))
     raise ValueError(f"device must be {DEVICES}, got {device!r}.")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
@@ -38,8 +38,22 @@ Report = Callable[[int], None]
 
 def compute_scenes(request: SceneRequest, first: int, last: int, threads: int, report: Report) -> dict[str, np.ndarray]:
     """The arrays of the result for the members first .. last - 1."""
+    values = room_for(request, last - first)
+    compute_some(request, first, last, range(last - first), values, threads, report)
+    return values
+
+
+def compute_some(
+    request: SceneRequest,
+    first: int,
+    last: int,
+    which: Iterable[int],
+    values: Mapping[str, np.ndarray],
+    threads: int,
+    report: Report,
+) -> None:
+    """Compute those of the members first .. last - 1 that `which` tells, counted from `first`, into their `values`."""
     columns = request.plan.members(first, last)
-    values = _room(request, last - first)
     stop = threading.Event()
 
     def member(i: int) -> int:
@@ -48,7 +62,7 @@ def compute_scenes(request: SceneRequest, first: int, last: int, threads: int, r
             values[name][i] = value
         return request.steps
 
-    waiting = iter(range(last - first))
+    waiting = iter(which)
     with ThreadPoolExecutor(threads) as pool:
         running: set[Future[int]] = set()
         try:
@@ -56,7 +70,7 @@ def compute_scenes(request: SceneRequest, first: int, last: int, threads: int, r
                 while len(running) < 2 * threads and (i := next(waiting, None)) is not None:
                     running.add(pool.submit(member, i))
                 if not running:
-                    return values
+                    return
                 done, running = wait(running, LONGEST_WAIT, return_when=FIRST_COMPLETED)
                 poll()
                 for future in done:
@@ -67,7 +81,7 @@ def compute_scenes(request: SceneRequest, first: int, last: int, threads: int, r
             raise
 
 
-def _room(request: SceneRequest, n: int) -> dict[str, np.ndarray]:
+def room_for(request: SceneRequest, n: int) -> dict[str, np.ndarray]:
     """Arrays for n members; nan where a member leaves nothing."""
     sizes = dimensions_of(request.system, request.points)
     values = {}
@@ -87,9 +101,9 @@ def run_member(
         t_end = request.t_end if steps is None else steps * request.dt
         run = prepare_run(scene, request.dt, t_end, **request.options)
     except Overlap:
-        return _not_started(codes.PENETRATES)
+        return not_started(codes.PENETRATES)
     except ValueError:
-        return _not_started(NO_SCENE)
+        return not_started(NO_SCENE)
     watch = Watch(request.asked, (run.q0, run.u0), len(scene.contact_names))
     status, depth = _march(run, watch, stop)
     state, book = run.state, run.state.book
@@ -104,7 +118,8 @@ def run_member(
     return found
 
 
-def _not_started(status: int) -> dict[str, Any]:
+def not_started(status: int) -> dict[str, Any]:
+    """What is known of a member that has no start."""
     return {
         "status": status, "time_reached": 0.0, "failed_steps": 1, "max_residual": 0.0, "max_penetration": 0.0,
         "max_energy_gain": 0.0, "fallbacks": 0,

@@ -17,7 +17,7 @@ SIMULTANEOUS = 1e-12  # events closer than this share of the run are one
 _NEARLY = 0.3  # of what an indicator changes by between two samples: how near to zero it must come to be looked at
 
 
-def _root_between(value: Callable[[float], float], a: float, b: float) -> float:
+def root_between(value: Callable[[float], float], a: float, b: float) -> float:
     """Where `value`, which has different signs at a and at b, is zero: to the last digit."""
     from scipy.optimize import brentq  # takes 0.2 s to load: only event-driven runs pay for it
 
@@ -80,7 +80,7 @@ def crossings(
         return sign * value(*state(time))
 
     v = [at(time) for time in t]
-    return [_root_between(at, t[i], t[i + 1]) for i in range(SAMPLES) if v[i] > 0.0 >= v[i + 1]]
+    return [root_between(at, t[i], t[i + 1]) for i in range(SAMPLES) if v[i] > 0.0 >= v[i + 1]]
 
 
 def _low_samples(v: Array) -> list[int]:
@@ -127,7 +127,7 @@ def short_fall(value: Callable[[float], float], a: float, b: float, tol: float) 
     lowest = minimize_scalar(value, bounds=(a, b), method="bounded", options={"xatol": 1e-9 * (b - a)})
     if not lowest.fun < -tol:
         return None
-    return _root_between(value, a, float(lowest.x))
+    return root_between(value, a, float(lowest.x))
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +201,7 @@ class Watch:
             if not (values[i] > level or (values[i] == level and not armed)):
                 if np.isnan(values[i]) or not values[i - 1] > level:
                     return float(t[i - 1])
-                return _root_between(lambda x: self._value(x, dense, k, part) - level, t[i - 1], t[i])  # noqa: B023
+                return root_between(lambda x: self._value(x, dense, k, part) - level, t[i - 1], t[i])  # noqa: B023
             armed = armed or bool(values[i] > tol)
         return None
 
@@ -216,13 +216,13 @@ class Watch:
 
     def _graze(self, a: float, b: float, dense: Callable[[Any], Array], k: int) -> float | None:
         """Where the gap closes between two positive samples; a minimum of at most gap_tol below zero only grazes."""
-        lowest = _root_between(lambda x: self._value(x, dense, k, 2), a, b)
+        lowest = root_between(lambda x: self._value(x, dense, k, 2), a, b)
         depth = self._value(lowest, dense, k, 0)
         if depth >= -self.gap_tol:
             if depth <= self.gap_tol:
                 self.grazes, self.grazed = self.grazes + 1, (lowest, k)
             return None
-        return _root_between(lambda x: self._value(x, dense, k, 0), a, lowest)
+        return root_between(lambda x: self._value(x, dense, k, 0), a, lowest)
 
 
 def smooth_arcs(

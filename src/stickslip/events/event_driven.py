@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from stickslip import codes
-from stickslip.checks import Array, whole_number
+from stickslip.checks import LARGEST, Array, shown, whole_number
 from stickslip.contact.planar import PlanarSolver, solver_from
 from stickslip.engine import Block, Measured, Memory
 from stickslip.events.arcs import Arc
@@ -64,10 +64,10 @@ class EventDriven:
         for key, low, high in (("rtol", 1e-13, 1e-2), ("gap_tol", 1e-15, 1.0), ("zeno", 1e-14, 1e-2)):
             value = getattr(self, key)
             if isinstance(value, bool) or not (isinstance(value, (int, float, np.floating)) and low <= value <= high):
-                raise ValueError(f"{key} must be a number between {low:g} and {high:g}, got {value!r}.")
+                raise ValueError(f"{key} must be a number between {low:g} and {high:g}, got {shown(value)}.")
         right = isinstance(self.atol, (int, float)) and not isinstance(self.atol, bool)
-        if self.atol is not None and not (right and 0.0 < self.atol < math.inf):
-            raise ValueError(f"atol must be positive, or None for a thousandth of rtol, got {self.atol!r}.")
+        if self.atol is not None and not (right and 0.0 < self.atol <= LARGEST):
+            raise ValueError(f"atol must be positive, or None for a thousandth of rtol, got {shown(self.atol)}.")
         whole_number(self.max_events, "max_events")
 
     @property

@@ -19,14 +19,16 @@ from stickslip.io.printable import printable
 
 _TIME_NAMES = ("t", "time")
 _HEAD = re.compile(r"^\s*(?P<name>[^\[\]]*?)\s*(?:\[(?P<unit>[^\[\]]*)\])?\s*$")
+_ROUND = re.compile(r"^\s*(?P<name>[^()]*?)\s*\((?P<unit>[^()]*)\)\s*$")
 _FACTORS = {
     "": 1.0,
     **{unit: 1.0 for unit in ("m", "rad", "s", "m/s", "rad/s", "1", "-")},
-    **{"mm": 1e-3, "cm": 1e-2, "um": 1e-6, "km": 1e3, "mm/s": 1e-3, "cm/s": 1e-2, "ms": 1e-3, "us": 1e-6},
+    **{"in": 0.0254, "mm": 1e-3, "cm": 1e-2, "um": 1e-6, "km": 1e3, "mm/s": 1e-3, "cm/s": 1e-2, "ms": 1e-3, "us": 1e-6},
     **{"deg": math.pi / 180.0, "deg/s": math.pi / 180.0, "rev/s": 2.0 * math.pi, "rpm": math.pi / 30.0},
 }
 _TIMES = ("", "s", "ms", "us")
 _LONG = 300.0  # times as long as the model's own run, or steps between samples: milliseconds that no unit tells
+_A_FEW = 5  # samples that show how long was measured
 _LARGEST_FILE = 1 << 28  # bytes of a table
 _RESERVED = ("start", "params", "name")
 
@@ -102,8 +104,8 @@ def _one(
         name, columns = printable(Path(data).name), _read_csv(Path(data))
     elif hasattr(data, "coordinate_names") and hasattr(data, "t"):  # a Trajectory
         columns = {"t": data.t, **{n: data[n] for n in (*data.coordinate_names, *data.velocity_names)}}
-    elif hasattr(data, "data_vars"):  # an xarray.Dataset
-        columns = {str(key): data[key].values for key in (*data.coords, *data.data_vars) if data[key].ndim == 1}
+    elif hasattr(data, "data_vars") or hasattr(data, "to_dataset"):  # an xarray.Dataset or DataArray
+        columns = _of_dataset(data if hasattr(data, "data_vars") else data.to_dataset(name=data.name or "unnamed"))
     elif isinstance(data, np.ndarray) and data.dtype.names:
         columns = {key: data[key] for key in data.dtype.names}
     elif isinstance(data, Mapping):
@@ -111,6 +113,9 @@ def _one(
         extra = {key: data[key] for key in _RESERVED if key in data}
     elif hasattr(data, "columns") and hasattr(data, "to_dict"):  # a pandas.DataFrame
         columns = {str(key): data[key].to_numpy() for key in data.columns}
+        index = str(data.index.name)
+        if _named(index, known)[0] == "t" and not any(_named(head, known)[0] == "t" for head in columns):
+            columns = {index: data.index.to_numpy(), **columns}
     else:
         raise ValueError(
             f"{name} must be a CSV file, a mapping with 't' and columns, a Dataset or a Trajectory, "
@@ -128,9 +133,7 @@ def _checked(
     unused: list[str] = []
     told = False  # whether times have a unit
     for head, column in columns.items():
-        match = _HEAD.match(head)
-        label, unit = (match["name"], match["unit"] or "") if match else (head, "")
-        label = "t" if label in _TIME_NAMES else label
+        label, unit = _named(head, known)
         unit = units.get(label, units.get("time", unit) if label == "t" else unit).strip()
         if label not in ("t", *known):
             unused.append(label)
@@ -173,6 +176,25 @@ def _checked(
     return found
 
 
+def _of_dataset(data: Any) -> dict[str, Any]:
+    """Columns of an xarray.Dataset; a unit in its attributes stands behind the name."""
+    columns = {}
+    for key in (*data.coords, *data.data_vars):
+        if data[key].ndim == 1:
+            unit = str(data[key].attrs.get("units", ""))
+            columns[f"{key} [{unit}]" if unit in _FACTORS and unit else str(key)] = data[key].values
+    return columns
+
+
+def _named(head: str, known: Sequence[str]) -> tuple[str, str]:
+    """Label and unit of a head: `y [mm]`, or `y (mm)` where that is no name of the model; the time may be `Time`."""
+    match = _HEAD.match(head)
+    if head not in known and (beside := _ROUND.match(head)) and beside["unit"].strip() in _FACTORS:
+        match = beside
+    label, unit = (match["name"], match["unit"] or "") if match else (head, "")
+    return "t" if label in _TIME_NAMES or (label not in known and label.lower() == "time") else label, unit
+
+
 def _tell_unused(unused: Sequence[str], known: Sequence[str], name: str) -> None:
     """Warn of columns that are neither time nor of the model: a name may be misspelt."""
     if unused:
@@ -195,6 +217,9 @@ def _check_times(t: Array, name: str) -> None:
             f"{name}: times must rise, got {t[row - 1]:g} s in row {row} after {t[row - 2]:g} s; sort the rows, "
             "or give two motions as a list of two."
         )
+    if len(t) >= _A_FEW and t[0] > t[-1] - t[0]:
+        told = f"{name}: times count from the start of the motion; the first one is {t[0]:g} s, though all span "
+        warnings.warn(f"{told}{t[-1] - t[0]:g} s; subtract the first time where it is a clock's", RuntimeWarning, 2)
     if t[0] < 0.0:
         raise ValueError(f"{name}: times count from the start of the motion, got {t[0]:g} s; subtract the first time.")
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from stickslip.analysis.progress import Progress, reported
 from stickslip.checks import Array, counted, known_keywords, real_array, real_number, unknown_name, whole_number
-from stickslip.fitting import intervals
+from stickslip.fitting import doubts, intervals
 from stickslip.fitting.directions import upward
 from stickslip.fitting.experiments import TIE, Experiment, Stepped
 from stickslip.fitting.notes import Notes
@@ -24,8 +24,12 @@ from stickslip.laws import ImpactLaw, law_from
 from stickslip.scenario import Scenario
 from stickslip.scenes.scene import Scene
 
-_UNITS = {1e3: "thousandths", 1e-3: "thousands", 180.0 / np.pi: "degrees", np.pi / 180.0: "turns", 1e2: "hundredths"}
+_UNITS = {
+    1e3: "thousandths", 1e-3: "thousands", 180.0 / np.pi: "degrees, or inches,", np.pi / 180.0: "turns",
+    1e2: "hundredths",
+}  # fmt: skip
 _TOO_MUCH = 30.0  # a column this many times what the model says, all over the ranges, has another unit
+_NO_UNIT = 30.0  # a factor this far from that of any unit is no unit
 _LOOKED_AT = 7  # points of the search at which units are looked at
 _ENOUGH = 5  # values of a column that tell a unit
 
@@ -100,7 +104,7 @@ def fit(
     words = (noise is None, seed, count) if pieces is None else (noise is None, seed, count, pieces)
     own = subject.own_values(problem.names)
     looked_at = [points_of(problem, own, most, seed) for most in (min(count, _LOOKED_AT), _LOOKED_AT)]
-    _check_units(problem, looked_at[0])
+    _check_units(problem, looked_at[0], noise is None)
     _check_directions(problem, looked_at, subject.coordinates)
     opened = Notes.opened(notes, partial(_task, problem, subject, words))
     with closing(opened) as kept, reported(progress, f"fitting {subject.name}") as report:
@@ -175,7 +179,7 @@ def _result(
                     partial(intervals.profile, problem, z, chi2, i, side, limit, float(spread[i])),
                 )
             else:
-                at = float(z[i] + side * np.sqrt(limit.rise) * spread[i])
+                at = float(np.clip(z[i] + side * np.sqrt(limit.rise) * spread[i], 0.0, 1.0))
             sides.append(float(problem.low[i] + at * problem.width[i]))
         ends[name] = (sides[0], sides[1])
     drawn = np.zeros((0, k))
@@ -186,11 +190,9 @@ def _result(
     values = dict(zip(names, problem.values(z).tolist(), strict=True))
     width = dict(zip(names, problem.width.tolist(), strict=True))
     fixed = {name: bool(ends[name][1] - ends[name][0] < 0.95 * width[name]) for name in names}
-    remarks = [*wanted.remarks] + [
-        f"{name} lies at the {'lower' if z[i] < 0.5 else 'upper'} end of its range; give a wider one if there is one"
-        for i, name in enumerate(names)
-        if i in at_edge
-    ]
+    curves = _curves(problem, z)
+    remarks = [*wanted.remarks, *doubts.ends(problem, z, at_edge, ends, fixed)]
+    remarks += doubts.misfit(curves, chi2, problem.count - problem.size, wanted.estimated)
     if any(isinstance(each, Stepped) for each in problem.experiments):
         jump = intervals.rough(problem, z, spread)
         if jump:
@@ -207,7 +209,7 @@ def _result(
     return Fit(
         subject.name, type(subject.law).__name__, names, values, ends, wanted.level, covariance, fixed,
         tuple(intervals.blind_directions(problem, z, limit)), problem.residuals(z)[: problem.count][~problem.tied],
-        noise, wanted.estimated, chi2, problem.count - problem.size, _starts_of(problem, z), _curves(problem, z),
+        noise, wanted.estimated, chi2, problem.count - problem.size, _starts_of(problem, z), curves,
         {name: (float(problem.low[i]), float(problem.high[i])) for i, name in enumerate(names)}, drawn, tuple(remarks),
         problem.evaluations, wanted.seed,
     )  # fmt: skip
@@ -238,23 +240,34 @@ def _curves(problem: Problem, z: Array) -> tuple[Curve, ...]:
     return tuple(found)
 
 
-def _check_units(problem: Problem, points: Sequence[Array]) -> None:
-    """ValueError where a column is many times, or a small part of, what the model says anywhere in the ranges."""
+def _check_units(problem: Problem, points: Sequence[Array], estimated: bool) -> None:
+    """ValueError where a column is many times, or a small part of, what the model says anywhere in the ranges.
+
+    A coordinate that the model does not move is all noise: where this is given, it is no sign of a unit.
+
+    estimated : whether the noise is to come from the residuals
+    """
     sizes: dict[tuple[str, str], list[float]] = {}
     for z in points:
         for curve in _curves(problem, z):
-            predicted = float(np.sqrt(np.mean(curve.predicted**2)))
+            measured, predicted = (float(np.sqrt(np.mean(y**2))) for y in (curve.measured, curve.predicted))
+            if not estimated:
+                predicted = max(predicted, min(measured, curve.sigma))
             if np.isfinite(predicted) and predicted > 0.0 and len(curve.t) >= _ENOUGH:
-                measured = float(np.sqrt(np.mean(curve.measured**2)))
                 sizes.setdefault((curve.experiment, curve.channel), []).append(measured / predicted)
     for (experiment, channel), ratios in sizes.items():
         ratio = min(ratios, key=lambda each: abs(np.log(max(each, 1e-300))))
         if 1.0 / _TOO_MUCH < ratio < _TOO_MUCH:
             continue
         unit = min(_UNITS, key=lambda each: abs(np.log(max(ratio, 1e-300) / each)))
+        advice = f"they look like {_UNITS[unit]} of it. Give units={{{channel!r}: ...}}, or scale the column."
+        if not 1.0 / _NO_UNIT < ratio / unit < _NO_UNIT:
+            if estimated and ratio > 1.0:
+                continue  # the model does not move this coordinate: residuals say how large its noise is
+            advice = "no unit explains this; times must count from the start of the motion, and the model must move so."
         raise ValueError(
             f"{experiment}: column {channel!r} must be in the model's unit, got numbers {ratio:.3g} times what the "
-            f"model says; they look like {_UNITS[unit]} of it. Give units={{{channel!r}: ...}}, or scale the column."
+            f"model says; {advice}"
         )
 
 
@@ -309,7 +322,8 @@ def _first_noise(noise: Any, channels: Sequence[str], experiments: Sequence[Expe
         found = {}
         for name in channels:
             y = np.concatenate([e.y[e.channel == name] for e in experiments])
-            found[name] = 0.1 * float(np.std(y)) or 0.01 * float(np.max(np.abs(y), initial=0.0)) or 1.0
+            spread, size = float(np.std(y)), float(np.max(np.abs(y), initial=0.0))
+            found[name] = 0.1 * spread if spread > 1e-9 * size else 0.01 * size or 1.0  # a constant has its rounding
         return found
     given = dict(noise) if isinstance(noise, Mapping) else dict.fromkeys(channels, noise)
     for name in channels:

@@ -13,7 +13,8 @@ from stickslip.checks import Array
 from stickslip.fitting.experiments import TIE, Experiment, Unpredictable
 
 LOST = 1e3
-"""Residual, in standard deviations, of every number of an experiment that the model cannot predict."""
+"""Least residual, in standard deviations, of every number of an experiment that the model cannot predict."""
+_FAR = 10.0  # a prediction that is there may be off by this many times the size of its column, and counts as better
 _ENOUGH = 1e-10  # relative change of values that ends an iteration
 _SETTLED = 1e-7  # relative change of the sum of squares that does: a hundredth of a standard deviation and less
 _ROUGH = 1e-3  # where only a part of the data counts: its minimum is a place to go on from
@@ -63,6 +64,7 @@ class Problem:
             self.locals.append([Place(k + i, name, deviation) for i, (name, deviation) in enumerate(own)])
             k += len(experiment.starts)
         self.size = k
+        self.drawn = np.zeros(k - len(self.names))  # starts of the bootstrap: measured anew, this far from the centres
         self.y = np.concatenate([e.y for e in self.experiments])
         self.channel = np.concatenate([e.channel for e in self.experiments])
         self.t = np.concatenate([e.t for e in self.experiments])
@@ -70,6 +72,8 @@ class Problem:
         rows = np.concatenate([e.row for e in self.experiments])
         self.row = self.experiment * (1 + int(rows.max(initial=0))) + rows  # values of one moment have one number
         self.tied = np.char.startswith(self.channel.astype(str), TIE)
+        sizes = {name: float(np.max(np.abs(self.y[self.channel == name]))) for name in set(self.channel.tolist())}
+        self._sizes = np.array([sizes[name] for name in self.channel.tolist()])
 
     @property
     def count(self) -> int:
@@ -85,6 +89,12 @@ class Problem:
     @property
     def width(self) -> Array:
         return self.high - self.low
+
+    @property
+    def measured_starts(self) -> np.ndarray:
+        """(starts,) whether a start quantity was measured; starts of pieces of a motion were not."""
+        pairs = zip(self.experiments, self.locals, strict=True)
+        return np.array([p.name not in getattr(e, "free", {}) for e, places in pairs for p in places], dtype=bool)
 
     def noise_shares(self) -> list[float]:
         """Noise of the columns, as a share of what each ranges over."""
@@ -116,6 +126,11 @@ class Problem:
     def weights(self) -> Array:
         """(m,) 1 / sigma of every measured number."""
         return 1.0 / np.array([self.sigma[name] for name in self.channel.tolist()])
+
+    @property
+    def lost(self) -> Array:
+        """(m,) residuals where there is no prediction: more than a prediction is off, however small the noise."""
+        return np.maximum(LOST, _FAR * self._sizes * self.weights())
 
     def predictions(self, z: Array, until: float = np.inf) -> Array:
         """(m,) what the model says at unknowns z; nan for experiments that it cannot predict."""
@@ -165,9 +180,9 @@ class Problem:
     def _weighted(self, y: Array, z: Array, until: float) -> Array:
         """Residuals of predictions y, and behind them those of the starts."""
         r = (y - self.measured()) * self.weights()
-        r = np.where(np.isfinite(r), r, LOST)
+        r = np.where(np.isfinite(r), r, self.lost)
         r[self.t > until] = 0.0
-        return np.concatenate([r, z[len(self.names) :]])
+        return np.concatenate([r, z[len(self.names) :] - self.drawn])
 
     def measured(self) -> Array:
         """(m,) measured numbers as the experiments hold them now."""

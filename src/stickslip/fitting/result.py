@@ -89,12 +89,20 @@ class Fit:
         """Name -> root of its entry on the diagonal of the covariance."""
         return dict(zip(self.names, np.sqrt(np.diag(self.covariance)).tolist(), strict=True))
 
+    @property
+    def bootstrap_intervals(self) -> dict[str, tuple[float, float]]:
+        """Name -> (low, high), which hold the share `level` of the values of the bootstrap; empty without one."""
+        if not len(self.bootstrap):
+            return {}
+        low, high = np.quantile(self.bootstrap, [0.5 - 0.5 * self.level, 0.5 + 0.5 * self.level], axis=0)
+        return {name: (float(low[k]), float(high[k])) for k, name in enumerate(self.names)}
+
     def text(self) -> str:
         """Values with their intervals, as a table."""
         count = counted(self.degrees_of_freedom, "degree")
         wide = max(8, *(len(name) for name in self.names))
         lines = [
-            f"fit of {self.model} ({self.law}): {len(self.residuals)} values in "
+            f"fit of {self.model} ({self.law}): {counted(len(self.residuals), 'value')} in "
             f"{counted(len(self.starts), 'experiment')}, chi^2 {self.chi2:.4g} of {count} of freedom",
             f"{'':{wide}}  {'value':>12}  {f'{100 * self.level:g} % interval':>27}",
         ]
@@ -102,6 +110,8 @@ class Fit:
             low, high = self.intervals[name]
             said = "" if self.identifiable[name] else "   not fixed by the data"
             lines.append(f"{name:{wide}}  {self.values[name]:12.6g}  [{low:12.6g}, {high:12.6g}]{said}")
+        for name, (low, high) in self.bootstrap_intervals.items():
+            lines.append(f"bootstrap, {counted(len(self.bootstrap), 'fit')}: {name} [{low:.6g}, {high:.6g}]")
         noise = ", ".join(f"{name} {value:.3g}" for name, value in self.noise.items())
         lines.append(f"noise ({'from the residuals' if self.noise_estimated else 'given'}): {noise}")
         lines += [f"not fixed: {words}" for words in self.unfixed]
@@ -115,6 +125,7 @@ class Fit:
             "law": self.law,
             "values": {name: plain(value) for name, value in self.values.items()},
             "intervals": {name: [plain(low), plain(high)] for name, (low, high) in self.intervals.items()},
+            "bootstrap_intervals": {name: list(ends) for name, ends in self.bootstrap_intervals.items()},
             "level": self.level,
             "covariance": [[plain(x) for x in row] for row in self.covariance.tolist()],
             "identifiable": dict(self.identifiable),

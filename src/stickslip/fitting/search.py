@@ -13,7 +13,7 @@ from stickslip.checks import Array, counted
 from stickslip.fitting.experiments import Experiment, Motion, Stepped, Unpredictable
 from stickslip.fitting.following import followed
 from stickslip.fitting.notes import Notes
-from stickslip.fitting.problem import LOST, Problem
+from stickslip.fitting.problem import Problem
 from stickslip.fitting.shooting import in_pieces
 from stickslip.fitting.subject import Subject
 
@@ -159,9 +159,10 @@ class Search:
             scores.append(self.kept.number(f"search{how} {number}", partial(_score, problem, z)))
             self.report(f"search{how}: {number + 1} of {counted(len(points), 'point')}")
         order = np.argsort(scores, kind="stable")[:_STARTS]
-        if not scores[order[0]] < np.log1p(LOST**2):
+        if not scores[order[0]] < float(np.mean(np.log1p(problem.lost**2))):
             raise RuntimeError(
-                f"no point of the search has a motion: {_why(problem, points[order[0]])}; give other ranges for free=."
+                f"no point of the search has a motion: {_why(problem, points[order[0]]).rstrip('.')}; look at the "
+                "data, or give other ranges for free=."
             )
         found: list[tuple[Array, float]] = []
         for number, k in enumerate(order):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stickslip.checks import Array
+from stickslip.checks import Array, whole_number
 
 
 class Found(NamedTuple):
@@ -56,7 +56,10 @@ def random_search(
     said : called with a line per round.
     """
     shape = (env.single_action_space.shape[0], env.single_observation_space.shape[0])
-    rng, mean = np.random.default_rng(seed), np.zeros(shape) if start is None else np.array(start, float)
+    rng, mean = (
+        np.random.default_rng(whole_number(seed, "seed", 0)),
+        np.zeros(shape) if start is None else np.array(start, float),
+    )
     if mean.shape != shape:
         raise ValueError(f"start must have shape {shape}, got {mean.shape}.")
     deviation, kept = np.broadcast_to(np.asarray(spread, float), shape).copy(), max(2, round(best * env.num_envs))

@@ -23,8 +23,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from stickslip.checks import shown
 from stickslip.interrupts import undoing
 from stickslip.io.printable import visible
+
+LONGEST_NAME = 255  # bytes
 
 
 def sync_folder(folder: Path) -> None:
@@ -37,10 +40,19 @@ def sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def file_path(value: Any, name: str) -> Path:
-    """The argument `name` as a path, or ValueError."""
+def file_path(value: Any, name: str, behind: str = "") -> Path:
+    """The argument `name` as a path that a file can have, also with `behind` put behind it, or ValueError."""
     if not isinstance(value, (str, os.PathLike)) or not str(value):
-        raise ValueError(f"{name} must be the name of a file, got {value!r}.")
+        raise ValueError(f"{name} must be the name of a file, got {shown(value)}.")
+    try:
+        words = os.fsencode(value)
+    except UnicodeEncodeError:
+        raise ValueError(f"{name} must be a name that files can have, got {shown(value)}.") from None
+    if b"\0" in words:
+        raise ValueError(f"{name} must be a name that files can have, without zero bytes, got {shown(value)}.")
+    longest, most = max(map(len, words.split(os.fsencode(os.sep)))), LONGEST_NAME - len(behind)
+    if longest > most:  # the system says so where the file is opened, with another exit code
+        raise ValueError(f"{name} must have names of {most} bytes at most, got one of {longest}.")
     return Path(value)
 
 

@@ -61,7 +61,7 @@ class FileUnderWay:
     draft: Path
 
     def __init__(self, path: str | Path, overwrite: bool, whole: bool) -> None:
-        self.path = file_path(path, "path")
+        self.path = file_path(path, "path", behind="" if whole else ".part-journal")
         self.whole = whole
         self.safe = 0
         self._overwrite = overwrite
@@ -112,7 +112,10 @@ class FileUnderWay:
         if not source.exists():
             return False
         if not is_trajectory(source):
-            raise ValueError(f"{visible(source)} is not a readable trajectory, so no run can go on from it; remove it.")
+            raise ValueError(
+                f"{visible(source)} is not a readable trajectory, so no run can go on from it; "
+                "give another name, or remove it if it is not needed."
+            )
         try:
             descriptor = open_regular(source, os.O_RDWR)
         except OSError as error:

@@ -95,8 +95,11 @@ class Card:
 
         registers : most of them for a thread; with fewer, more threads run at once.
         """
+        return self.loaded(gpu.launched(kernel, samples, self.capability, out_of_line), registers)
+
+    def loaded(self, made: gpu.Launched, registers: int = MAX_REGISTERS) -> CardKernel:
+        """The kernel of a PTX on this card."""
         self.enter()
-        made = gpu.launched(kernel, samples, self.capability, out_of_line)
         key = made.ptx, registers
         if key not in self._loaded:
             self._loaded[key] = _load(*key)

@@ -263,14 +263,17 @@ class Expressions(ABC):
         found: list[Any] = []
         for item in parts:
             if isinstance(item, ast.Slice):
-                if item.step is not None:
-                    raise KernelError("slices with a step are not in the language: write a loop.")
-                ends = (None if end is None else self.expression(end) for end in (item.lower, item.upper))
-                found.append(slice(*ends))
+                found.append(slice(*self.ends_of(item)))
                 continue
             value = self.expression(item)
             found += items_of(value) or (value,)
         return tuple(found)
+
+    def ends_of(self, item: ast.Slice) -> list[Value | None]:
+        """The two ends of a slice, None where it has none."""
+        if item.step is not None:
+            raise KernelError("slices with a step are not in the language: write a loop.")
+        return [None if end is None else self.expression(end) for end in (item.lower, item.upper)]
 
     def of_Subscript(self, node: ast.Subscript) -> Value:
         holder = self.expression(node.value)
@@ -283,7 +286,7 @@ class Expressions(ABC):
                 f"{in_words(holder)} has no elements here: give its numbers names, or make them an array."
             )
         if isinstance(node.slice, ast.Slice):
-            ends = [None if end is None else self.expression(end) for end in (node.slice.lower, node.slice.upper)]
+            ends = self.ends_of(node.slice)
             if not all(end is None or isinstance(end, Constant) for end in ends):
                 raise KernelError("a tuple is cut at numbers that the translator knows.")
             cut = slice(*(None if end is None else end.value for end in ends))  # type: ignore[union-attr]

@@ -65,11 +65,14 @@ def _special(name: str) -> Callable[[Writer], str]:
 _tid, _ctaid, _ntid, _nctaid = map(_special, REGISTERS_OF_THREAD)
 
 
-def _thread(writer: Writer, arguments: tuple[Value, ...]) -> Value:
-    if not writer.module.on_card:
-        return Constant(0)
+def thread_number(writer: Writer) -> Scalar:
+    """Number of this thread in the text for a card."""
     before = writer.value(f"mul nsw i64 {_ctaid(writer)}, {_ntid(writer)}")
     return Scalar("int", writer.value(f"add nsw i64 {before}, {_tid(writer)}"))
+
+
+def _thread(writer: Writer, arguments: tuple[Value, ...]) -> Value:
+    return thread_number(writer) if writer.module.on_card else Constant(0)
 
 
 def _threads(writer: Writer, arguments: tuple[Value, ...]) -> Value:

@@ -338,6 +338,8 @@ class Statements(Calls):
                     self.assign_tuple(name, binding)
                 else:
                     reason = "stands for different arrays in different turns of a loop: take another name in it"
+                    if all(kind_of(item) is not None for item in items_of(binding) or (binding,)):
+                        reason = "is a struct, which a loop cannot change: give its numbers names of their own"
                     self.scope.names[name] = Missing(reason)
         return dict(self.scope.names)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,6 +56,8 @@ class Program:
     soon : units that it calls are built without optimising, where they are not there yet.
     out_of_line : names of kernels that work on copies of the arrays they are given: the arrays themselves have no
         address then, and may live in registers around the call.
+    numbered : kernels that `call_address` calls by these numbers, where functions have no addresses.  For a card with
+        them (scenes), kernels marked `apart` stay functions, which keeps the module small.
     """
 
     def __init__(
@@ -65,12 +67,18 @@ class Program:
         whole: bool = False,
         soon: bool = False,
         out_of_line: Collection[str] = (),
+        numbered: Mapping[int, Callee] | None = None,
     ) -> None:
         self.module, self.out_of_line = Module(short_loops), out_of_line
         self.shared = functions.SHARED if short_loops else ()
         self.whole, self.soon = whole, soon
         self.units: dict[str, units.Unit] = {}  # that the module calls, by name
         self._made: dict[Any, Made] = {}
+        if numbered is not None:
+            self.module.numbered = {
+                number: (callee.python.__code__.co_argcount, functools.partial(self.call, callee))
+                for number, callee in numbered.items()
+            }
         for function in (math.pow, math.fmod):
             own = self.instead_of(function)
             if own is not function:
@@ -78,9 +86,14 @@ class Program:
 
     def operate(self, callee: Callee, writer: Writer, x: str, y: str) -> str:
         """Call a kernel of two floats; return the register of its result."""
-        made = self.function(callee, (Scalar("float", x), Scalar("float", y)))
+        return self.call(callee, writer, (Scalar("float", x), Scalar("float", y)))
+
+    def call(self, callee: Callee, writer: Writer, arguments: tuple[Value, ...]) -> str:
+        """Call a kernel whose result is a number; return the register of its result."""
+        made = self.function(callee, arguments)
         assert made.result is not None
-        found = passing.taken(writer, made.type, f"@{made.name}(double {x}, double {y})", made.result, [])
+        given = ", ".join(f"{type_} {text}" for type_, text in made.taken(arguments))
+        found = passing.taken(writer, made.type, f"@{made.name}({given})", made.result, [])
         assert isinstance(found, Scalar)
         return found.text
 
@@ -129,6 +142,7 @@ class Program:
             parameters = [parameter for parameter, is_read in zip(parameters, reads, strict=True) if is_read]
         words = " willreturn memory(none)" if callee.python.__name__ in self.shared else ""
         words += " noinline" if callee.contained and not self.module.on_card else ""
+        words += " noinline" if callee.apart and self.module.on_card and self.module.numbered is not None else ""
         writer.define(f"{linkage} {type_} @{name}({', '.join(parameters)}){words}")
         return type_, result, reads
 
@@ -139,9 +153,12 @@ class Program:
         found = functions.OWN_OF_EXACT.get(function, function) if self.whole else function
         return functions.OWN.get(function, found)
 
-    def require_alone(self, name: str) -> None:
-        """Raise where the module needs what there is on the CPU alone: a C library, and kernels outside it."""
-        missing = sorted(word for word in self.module.declarations if not EVERYWHERE.match(word))
+    def require_alone(self, name: str, brought: Collection[str] = ()) -> None:
+        """Raise where the module needs what there is on the CPU alone: a C library, and kernels outside it.
+
+        brought : functions of a library that the target brings itself.
+        """
+        missing = sorted(word for word in self.module.declarations if not (EVERYWHERE.match(word) or word in brought))
         if missing or self.units:
             words = {"malloc": "arrays of unknown or large size, or as results", "free": ""}
             found = [word for word in dict.fromkeys(words.get(word, word) for word in missing) if word]

@@ -8,18 +8,21 @@ results and changed arrays where the image had room for them (`made.found` reads
 
     const { exports } = (await WebAssembly.instantiate(code)).instance;
     new Uint8Array(exports.memory.buffer).set(image, room);
-    exports.run(room);
+    exports.run(room, room + image.length);
 
 Memory: tables of the kernel from address 0, then the stack (`STACK`), then `room`, which is the caller's; where it
-needs more pages than there are, it calls `memory.grow` first.  The block has eight bytes for each number, little end
-first: an array is its address and its lengths, a number or truth is itself (float64, int64), a tuple its items; results
-follow.  Arrays have no gaps; bytes lie as in NumPy.  Operations are those of the CPU, in their order: `mathematics`.
+needs more pages than there are, it calls `memory.grow` first.  Arrays that the kernel makes as it runs lie behind the
+second address; kernels without such arrays take no notice of it (`HEAP`).  The block has eight bytes for each number,
+little end first: an array is its address and its lengths, a number or truth is itself (float64, int64), a tuple its
+items; results follow.  Arrays have no gaps; bytes lie as in NumPy.  Operations are those of the CPU, in their order:
+`mathematics`.
 """
 
 from __future__ import annotations
 
+import re
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +53,92 @@ CUSTOM, IMPORT, MEMORIES, GLOBALS, EXPORT, CODE, DATA, DATA_COUNT = 0, 2, 5, 6, 
 ORDER = (1, IMPORT, 3, 4, MEMORIES, GLOBALS, EXPORT, 8, 9, DATA_COUNT, CODE, DATA)
 """Kinds of sections in the order that the standard wants."""
 SYMBOLS, FUNCTION = 8, 0
+
+HEAP = f"""
+; Pieces are powers of two, from 32 bytes on; those that were given back wait in a list of their size.  The exponent
+; stands 16 bytes before the room that is given, the next piece of the list in the room itself.
+@lists = internal global [64 x ptr] zeroinitializer, align 16
+@top = internal global i64 0, align 8
+
+define void @{ENTRY}(ptr %slots, i32 %behind) {{
+  %from = zext i32 %behind to i64
+  %more = add i64 %from, 15
+  %start = and i64 %more, -16
+  store i64 %start, ptr @top, align 8
+  call void @llvm.memset.p0.i64(ptr @lists, i8 0, i64 256, i1 false)
+  call void @inside(ptr %slots)
+  ret void
+}}
+
+define internal noalias ptr @give_room(i64 %size) noinline {{
+  %over = add i64 %size, 32 ; 32 bytes at least, also for an array of no length
+  %zeros = call i64 @llvm.ctlz.i64(i64 %over, i1 true)
+  %exponent = sub i64 63, %zeros
+  %needed = add i64 %size, 16
+  %power = shl i64 1, %exponent
+  %small = icmp ult i64 %power, %needed
+  %one = zext i1 %small to i64
+  %class = add i64 %exponent, %one
+  %bytes = shl i64 1, %class
+  %list = getelementptr ptr, ptr @lists, i64 %class
+  %waiting = load ptr, ptr %list, align 4
+  %none = icmp eq ptr %waiting, null
+  br i1 %none, label %fresh, label %again
+again:
+  %next = load ptr, ptr %waiting, align 4
+  store ptr %next, ptr %list, align 4
+  ret ptr %waiting
+fresh:
+  %place = load i64, ptr @top, align 8
+  %end = add i64 %place, %bytes
+  store i64 %end, ptr @top, align 8
+  %pages = call i32 @llvm.wasm.memory.size.i32(i32 0)
+  %wide = zext i32 %pages to i64
+  %have = shl i64 %wide, 16
+  %enough = icmp ule i64 %end, %have
+  br i1 %enough, label %give, label %grow
+grow:
+  %lack = sub i64 %end, %have
+  %rounded = lshr i64 %lack, 16
+  %ahead = add i64 %rounded, 16
+  %wanted = trunc i64 %ahead to i32
+  %grown = call i32 @llvm.wasm.memory.grow.i32(i32 0, i32 %wanted)
+  %refused = icmp eq i32 %grown, -1
+  br i1 %refused, label %full, label %give
+full:
+  call void @llvm.trap()
+  unreachable
+give:
+  %head = inttoptr i64 %place to ptr
+  store i64 %class, ptr %head, align 8
+  %room = getelementptr i8, ptr %head, i64 16
+  ret ptr %room
+}}
+
+define internal void @take_room(ptr %room) noinline {{
+  %nothing = icmp eq ptr %room, null
+  br i1 %nothing, label %done, label %keep
+keep:
+  %head = getelementptr i8, ptr %room, i64 -16
+  %class = load i64, ptr %head, align 8
+  %list = getelementptr ptr, ptr @lists, i64 %class
+  %next = load ptr, ptr %list, align 4
+  store ptr %next, ptr %room, align 4
+  store ptr %room, ptr %list, align 4
+  br label %done
+done:
+  ret void
+}}
+"""
+"""Room for arrays that a kernel makes as it runs, in a module that has no library."""
+_OF_LLVM = (
+    "declare i64 @llvm.ctlz.i64(i64, i1)",
+    "declare i32 @llvm.wasm.memory.size.i32(i32)",
+    "declare i32 @llvm.wasm.memory.grow.i32(i32, i32)",
+    "declare void @llvm.trap()",
+    "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
+)
+"""What the text above calls."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +173,7 @@ class WebKernel:
         place = self.room + 8 * (self.arguments + len(self.results))
         block: list[int] = []
         arrays: list[bytes] = []
-        for part in _parts(args):
+        for part in parts(args):
             if isinstance(part, np.ndarray):
                 content = part.tobytes()
                 arrays.append(content + bytes(-len(content) % 8))
@@ -94,6 +183,23 @@ class WebKernel:
                 block.append(_bits(part))
         return block, arrays
 
+    def places(self, *args: Any) -> dict[str, tuple[int, int]]:
+        """Where the numbers and arrays of arguments begin in their image, and how many bytes they have.
+
+        Names are those of the fields of named tuples, and numbers of other places: "0/options/dt".
+        """
+        places: dict[str, tuple[int, int]] = {}
+        at, content = 0, 8 * (self.arguments + len(self.results))
+        for name, part in _named_parts(tuple(map(plain, args))):
+            if isinstance(part, np.ndarray):
+                places[name] = (content, part.nbytes)
+                content += part.nbytes + -part.nbytes % 8
+                at += 8 * (1 + part.ndim)
+            else:
+                places[name] = (at, 8)
+                at += 8
+        return places
+
     def found(self, image: bytes, *args: Any) -> tuple[Any, list[np.ndarray]]:
         """The result in an image after the run, and the arrays; `args` are the arguments that it was made from."""
         format_ = "<" + "".join("d" if kind == "float" else "q" for kind in self.results)
@@ -101,36 +207,45 @@ class WebKernel:
         result = self._python.python(bool(x) if kind == "bool" else x for x, kind in numbers)
         arrays: list[np.ndarray] = []
         place = 8 * (self.arguments + len(self.results))
-        for part in _parts(tuple(map(plain, args))):
+        for part in parts(tuple(map(plain, args))):
             if isinstance(part, np.ndarray):
                 arrays.append(np.frombuffer(image, part.dtype, part.size, place).reshape(part.shape))
                 place += part.nbytes + -part.nbytes % 8
         return result, arrays
 
 
-def _parts(argument: Any) -> Iterator[Any]:
+def parts(argument: Any) -> Iterator[Any]:
     """Arrays and numbers of an argument, in order."""
+    return (part for _, part in _named_parts(argument))
+
+
+def _named_parts(argument: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Arrays and numbers of an argument with their names, in order."""
     if isinstance(argument, tuple):
-        for item in argument:
-            yield from _parts(item)
+        words = getattr(argument, "_fields", map(str, range(len(argument))))
+        for word, item in zip(words, argument, strict=True):
+            yield from _named_parts(item, f"{name}/{word}" if name else word)
     elif argument is not None:
-        yield argument
+        yield name, argument
 
 
 def _bits(number: Any) -> int:
     return int(struct.unpack("<q", struct.pack("<d", number))[0]) if isinstance(number, float) else int(number)
 
 
-def module(kernel: Kernel, samples: Sequence[Any]) -> WebKernel:
-    """A kernel as a WebAssembly module, for arguments of the types of `samples`; from disk where it is there."""
+def module(kernel: Kernel, samples: Sequence[Any], numbered: Mapping[int, Kernel] | None = None) -> WebKernel:
+    """A kernel as a WebAssembly module, for arguments of the types of `samples`; from disk where it is there.
+
+    numbered : kernels that it calls by these numbers, which stand in its arguments in place of addresses.
+    """
     args = tuple(map(plain, samples))
-    for part in _parts(args):
+    for part in parts(args):
         if isinstance(part, np.ndarray) and not part.flags.c_contiguous:
             raise KernelError("a kernel in a browser takes arrays without gaps: give a copy.")
-    program = Program(kernel.short_loops, whole=True)
+    program = Program(kernel.short_loops, whole=True, numbered=numbered or {})
     made = kernel.translated(args, program)
-    program.require_alone(kernel.python.__name__)
-    text = made.program.module.text()
+    program.require_alone(kernel.python.__name__, brought=("malloc", "free", "llvm.trap"))
+    text = with_heap(made.program.module.text())
     name = objects.name_of(text, TARGET, f"wasm {OPTIMISATION} {STACK}")
     code = objects.kept(name, lambda: _made(text))
     room = int.from_bytes(code[-4:], "little")  # see `linked`
@@ -150,6 +265,17 @@ def build(text: str) -> bytes:
         cpu=TARGET.cpu, features=TARGET.features, opt=OPTIMISATION, reloc="static", codemodel="default"
     )
     return bytes(machine.emit_object(optimised(text, machine, OPTIMISATION, vectors=False)))
+
+
+def with_heap(text: str) -> str:
+    """The text of a module with functions that give room and take it back, where it asks a library for them."""
+    if not re.search(r"^declare .*@(malloc|free)\(", text, re.M):
+        return text
+    text = re.sub(r"^declare .*@(malloc|free)\(.*\n", "", text, flags=re.M)
+    text = text.replace("@malloc(", "@give_room(").replace("@free(", "@take_room(")
+    text = text.replace(f"define void @{ENTRY}(", "define internal void @inside(")
+    known = set(text.splitlines())
+    return text + "\n".join(line for line in _OF_LLVM if line not in known) + "\n" + HEAP
 
 
 def linked(code: bytes) -> bytes:

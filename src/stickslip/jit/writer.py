@@ -21,6 +21,8 @@ NO_VECTORS = "; no vectors\n"
 """First line of the text of a module in which registers of several numbers gain nothing: see `cpu.build`."""
 Operator = Callable[["Writer", str, str], str]
 """Writes an operation on two floats, in registers; returns the register of its result."""
+Numbered = tuple[int, Callable[["Writer", Any], str]]
+"""A kernel that is called by a number: how many arguments it takes; writes the call, returns the result's register."""
 
 
 class Module:
@@ -36,6 +38,7 @@ class Module:
         self.longest_unrolled = 0  # turns of the longest loop that LLVM has to write out
         self.has_records = False  # it reads or writes fields of records
         self.on_card = False  # the text is for many threads of a card: see `gpu`
+        self.numbered: dict[int, Numbered] | None = None  # see `addresses`; None: `call_address` takes addresses
         self.operators: dict[str, Operator] = {}  # "pow" for x**y, and "fmod" for x % y where there is no C library
 
     def text(self) -> str:

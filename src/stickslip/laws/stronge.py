@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from stickslip.checks import LARGEST, shown
 from stickslip.laws.base import Array, Coefficient, ImpactLaw, LawSolution
 from stickslip.laws.lumped import integrate_lumped
 from stickslip.laws.routh import ENERGETIC, integrate
@@ -53,8 +53,8 @@ class Stronge(ImpactLaw):
         if self.model not in self.MODELS:
             raise ValueError(f"model of Stronge must be one of {', '.join(self.MODELS)}, got {self.model!r}.")
         ratio = self.stiffness_ratio
-        if not (isinstance(ratio, (int, float)) and 0.0 < ratio < math.inf):
-            raise ValueError(f"stiffness_ratio of Stronge must be positive and finite, got {ratio!r}.")
+        if not (isinstance(ratio, (int, float)) and 0.0 < ratio <= LARGEST):
+            raise ValueError(f"stiffness_ratio of Stronge must be positive and finite, got {shown(ratio)}.")
 
     @property
     def code(self) -> int:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stickslip.checks import refuse_masked, whole_number
+from stickslip.checks import refuse_masked, shown, whole_number
 
 
 class LCPSolution(NamedTuple):
@@ -76,9 +76,9 @@ def checked_problem(A: Any, b: Any, stack: bool = False) -> tuple[np.ndarray, np
 
 def checked_tolerance(tol: Any) -> float:
     """tol as a float between 0 and 1, both excluded; ValueError otherwise."""
-    if isinstance(tol, (int, float, np.floating, np.integer)) and 0.0 < float(tol) < 1.0:
+    if isinstance(tol, (int, float, np.floating, np.integer)) and 0.0 < tol < 1.0:
         return float(tol)
-    raise ValueError(f"tol must be a number between 0 and 1 (relative, such as 1e-10), got {tol!r}.")
+    raise ValueError(f"tol must be a number between 0 and 1 (relative, such as 1e-10), got {shown(tol)}.")
 
 
 def checked_count(value: Any, name: str, default: int) -> int:

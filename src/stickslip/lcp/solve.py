@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stickslip.checks import shown
 from stickslip.jit import entry
 from stickslip.lcp import gauss_seidel, matrices, newton
 from stickslip.lcp import lemke as lemke_method
@@ -222,7 +223,7 @@ def classify_matrix(A: Any, *, tol: float = 0.0) -> matrices.MatrixClass:
     """
     M = checked_matrix(A)
     if not (isinstance(tol, (int, float)) and 0.0 <= tol < 1.0):
-        raise ValueError(f"tol must be a number from 0 (exact) to 1, got {tol!r}.")
+        raise ValueError(f"tol must be a number from 0 (exact) to 1, got {shown(tol)}.")
     return matrices.classify(M, float(tol))
 
 

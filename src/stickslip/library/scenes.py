@@ -217,7 +217,7 @@ def granular_column(grains: int = 200, columns: int = 10, friction: float = 0.5,
     """A column of discs, in the plane, that collapses under its weight; radii of 9 to 11 mm."""
     scene = Scene(dim=2, name="granular column")
     scene.add_static(HalfPlane((0, 1)), friction=friction, name="floor")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(whole_number(seed, "seed", 0))
     for k in range(grains):
         row, column = divmod(k, columns)
         shift = 0.011 * (row % 2)
@@ -239,7 +239,7 @@ def poured_spheres(spheres: int = 300, friction: float = 0.3, radius: float = 0.
         ("south", (0, 1, 0), 0.0), ("north", (0, -1, 0), -width),
     ):  # fmt: skip
         scene.add_static(HalfSpace(normal, offset), friction=friction, name=name)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(whole_number(seed, "seed", 0))
     for k in range(spheres):
         layer, rest = divmod(k, side * side)
         i, j = divmod(rest, side)

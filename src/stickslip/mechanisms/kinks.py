@@ -81,6 +81,8 @@ class Branches:
         if isinstance(x, (sp.Abs, sp.sign, sp.Heaviside)) and self._turns(parts[0]):
             ends = {sp.Abs: (parts[0], -parts[0]), sp.sign: (1, -1), sp.Heaviside: (1, 0)}[x.func]
             return sp.Piecewise((ends[0], self.above(parts[0])), (ends[1], True))
+        if isinstance(x, sp.Pow) and x.args[0].is_nonnegative and parts[0] != x.args[0] and not x.args[1].is_integer:
+            parts[0] = sp.Abs(parts[0])  # max(0, -x)^(3/2) is real a little beyond its kink, too
         return x.func(*parts)
 
     def _turns(self, level: Expr) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.checks import Array, real_number
+from stickslip.checks import LARGEST, Array, real_number, shown
 from stickslip.mechanisms.inertia import Inertia
 from stickslip.mechanisms.system import CONTACT, System
 
@@ -26,8 +26,8 @@ def penetration_tolerance(value: Any) -> float:
 
 def gap_tolerance(value: Any) -> float:
     """The argument gap_tol as a distance [m], or ValueError."""
-    if isinstance(value, bool) or not (isinstance(value, (int, float)) and 0.0 <= value < np.inf):
-        raise ValueError(f"gap_tol must be a distance >= 0 [m], got {value!r}.")
+    if isinstance(value, bool) or not (isinstance(value, (int, float)) and 0.0 <= value <= LARGEST):
+        raise ValueError(f"gap_tol must be a distance >= 0 [m], got {shown(value)}.")
     return float(value)
 
 

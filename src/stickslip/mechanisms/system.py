@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip import codes
-from stickslip.checks import Array, counted, finite, real_array, require_unique, unknown_name
+from stickslip.checks import Array, counted, finite, on_top, real_array, require_unique, unknown_name
 from stickslip.contact.sections import CrossSection
 from stickslip.laws.friction import FrictionLaw
 from stickslip.mechanisms.by_differences import DRIFT_BY_DIFFERENCES, JACOBIAN_BY_DIFFERENCES, SIZES_OF_COORDINATES
@@ -265,11 +265,7 @@ class System:
     def parameter_vector(self, params: Mapping[Any, float] | None = None) -> Array:
         """Return the parameter vector p: the defaults with `params` (by name or symbol) put in, checked."""
         p = self.parameter_values.copy()
-        if params is not None and not isinstance(params, Mapping):
-            raise ValueError(
-                f"params must map parameter names to numbers, such as {{'friction': 0.3}}, got {params!r}."
-            )
-        for key, value in (params or {}).items():
+        for key, value in on_top(None, params).items():
             name = str(key)
             if name not in self.parameter_names:
                 raise ValueError(f"system {self.name!r}: {unknown_name('parameter', name, self.parameter_names)}")

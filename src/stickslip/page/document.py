@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -16,13 +17,14 @@ from typing import Any
 from stickslip._version import __version__
 from stickslip.io.disk import replacing
 from stickslip.page.payload import FRAMES, HISTORY, payload
-from stickslip.page.simulating import Recorded, simulating
+from stickslip.page.recorded import Recorded
+from stickslip.page.simulating import simulating
 from stickslip.scenario import as_shown
 from stickslip.trajectory import Trajectory
 
 SCRIPTS = (
-    "data", "simulate", "overlay", "stage", "space", "solids", "plots", "gauges", "controls", "film", "grab", "picker",
-    "main",
+    "data", "simulate", "scenes", "overlay", "stage", "space", "solids", "plots", "gauges", "controls", "film", "grab",
+    "picker", "main",
 )  # fmt: skip
 """Parts of the script, in their order; they share one scope."""
 SIGNATURE = f"Drawn by stickslip {__version__}"
@@ -76,16 +78,17 @@ def _escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def standalone(trajectory: Trajectory, scenario: Any = None) -> bytes:
+def standalone(trajectory: Trajectory, scenario: Any = None, note: Callable[[str], object] = str) -> bytes:
     """A page with a run inside, below 1 MB: with fewer frames and points where it would be more.
 
-    The page of a mechanism simulates, where `simulating` has kernels for it; else it says why not.
+    The page simulates, where `simulating` has kernels for it; else it says why not, and so does `note`.
     """
     own: dict[str, Any] = {}
     try:
         own["kernels"] = simulating(trajectory, as_shown(scenario, trajectory))
     except Recorded as reason:
         own["recorded"] = str(reason)
+        note(str(reason))
     for thinner in (1, 2, 4, 8, 16, 32):
         shown = payload(trajectory, scenario, frames=FRAMES // thinner, points=HISTORY // thinner)
         text = page(shown | own).encode()
@@ -98,16 +101,17 @@ def standalone(trajectory: Trajectory, scenario: Any = None) -> bytes:
     )
 
 
-def export(trajectory: Trajectory, path: str | Path, scenario: Any = None) -> Path:
+def export(trajectory: Trajectory, path: str | Path, scenario: Any = None, note: Callable[[str], object] = str) -> Path:
     """Write a run as a page that works from disk without a server, one file below 1 MB.
 
     scenario : the `Scene`, the library entry or the `Scenario` that was run; it adds title, source and the moving
         picture.
+    note : is called with the reason where the page only plays the run back.
     """
     path = Path(path)
     if path.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"a page's file must end in .html, got {path.name!r}.")
-    text = standalone(trajectory, scenario)
+    text = standalone(trajectory, scenario, note)
     with replacing(path) as draft:
         draft.write_bytes(text)
     return path

@@ -31,6 +31,35 @@ def links(scene: Scene, q: np.ndarray) -> dict[str, Any] | None:
     return {"kinds": kinds, "track": floats(np.stack(ends, axis=1))}
 
 
+def link_points(scene: Scene) -> dict[str, Any] | None:
+    """Joints and springs for a page that simulates: kinds, and for each end a column and a point of the body.
+
+    The point of a body without a column is one of the world.
+    """
+    lines: list[Any] = [*scene.joints, *scene.springs]
+    if not lines:
+        return None
+    ends = []
+    for line in lines:
+        for number, at in ((line.a, line.at_a), (line.b, line.at_b)):
+            body = scene.bodies[number]
+            arm = np.asarray(at, dtype=float)[: scene.dim]
+            if body.column >= 0:
+                arm = _own_point(body, scene.dim, np.asarray(at, dtype=float))
+            ends.append([body.column, *arm.tolist()])
+    return {"kinds": [getattr(line, "kind", "spring") for line in lines], "ends": ends}
+
+
+def _own_point(body: Body, dim: int, at: np.ndarray) -> np.ndarray:
+    """Coordinates in a body's own frame of a point given in the world, at the start."""
+    arm = at[:3] - body.position
+    if dim == 2:
+        c, s = np.cos(body.angle), np.sin(body.angle)
+        return np.array([c * arm[0] + s * arm[1], c * arm[1] - s * arm[0]])
+    own: np.ndarray = _turned(body.orientation[None] * [1.0, -1.0, -1.0, -1.0], arm)[0]
+    return own
+
+
 def _course(body: Body, dim: int, at: np.ndarray, q: np.ndarray) -> np.ndarray:
     """World coordinates (n, dim) of a point that is fixed to a body, given where it is at the start."""
     if body.column < 0:

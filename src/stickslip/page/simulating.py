@@ -1,5 +1,7 @@
 """Exported pages that simulate a mechanism: kernels as WebAssembly, and how to call and draw them.
 
+Pages of scenes: `simulating_scenes`.
+
 Four modules go into the file: `start` prepares a start, `march` does the steps, `measure` finds gaps and energies of
 records, `frames` places the shapes of the drawing.  The middle two are the kernels of `simulate`; the others are
 written in their language.  The script `assets/simulate.js` fills their arrays, as `engines.Compiled` does.
@@ -9,8 +11,6 @@ A page that cannot simulate shows the run that was recorded, and says why: `Reco
 
 from __future__ import annotations
 
-import base64
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -36,6 +36,8 @@ from stickslip.mechanisms.steppers.moreau_midpoint import MoreauMidpoint
 from stickslip.mechanisms.system import CONSTRAINT, CONTACT, NONHOLONOMIC, TANGENT, System
 from stickslip.page.controls import PAGE_RECORDS, PAGE_STEPS, PARAMETER, controls
 from stickslip.page.payload import LIMITS
+from stickslip.page.recorded import Recorded, packed
+from stickslip.page.simulating_scenes import simulating_scene
 from stickslip.page.tracks import split
 from stickslip.scenario import Scenario
 from stickslip.trajectory import Trajectory
@@ -79,12 +81,10 @@ def frames(Q, U, T, p, shapes, pushes, coefficients):
 '''
 
 
-class Recorded(ValueError):
-    """Why a page cannot simulate: its message completes "The page shows a recorded run: ..."."""
-
-
 def simulating(trajectory: Trajectory, scenario: Any) -> dict[str, Any]:
     """Kernels, sliders and drawing of a run, for a page that simulates; raises `Recorded` where it cannot."""
+    if getattr(scenario, "kind", "") == "scene":
+        return simulating_scene(trajectory, scenario)
     _require_simple(trajectory, scenario)
     system: System = scenario.system
     p = system.parameter_vector(trajectory.parameters)
@@ -95,7 +95,7 @@ def simulating(trajectory: Trajectory, scenario: Any) -> dict[str, Any]:
     except (Untraceable, ExpressionError, TypeError):
         raise Recorded("its drawing is a Python function that has no formulas") from None
     picture = _Picture(system)
-    drawn = [picture.shape(shape) for shape in shapes]
+    drawn = [part for shape in shapes for part in picture.parts(shape)]
     try:
         modules = _modules(system, p, picture.numbers)
     except (KernelError, NotKernels) as reason:
@@ -174,7 +174,7 @@ _BOOK = (
 def _require_simple(trajectory: Trajectory, scenario: Any) -> None:
     """Raise `Recorded` for runs that differ from what the script of the page does."""
     if not isinstance(scenario, Scenario) or scenario.kind != "mechanism":
-        raise Recorded("mechanisms simulate in a browser, scenes of bodies and circuits do not")
+        raise Recorded("mechanisms and scenes simulate in a browser, circuits do not")
     system = scenario.system_of(trajectory)
     if system is None or set(trajectory.parameters) != set(system.parameter_names):
         raise Recorded("its system has other parameters than the run")
@@ -242,11 +242,6 @@ def _modules(system: System, p: Array, numbers: Sequence[Any]) -> dict[str, Any]
     return found
 
 
-def packed(code: bytes) -> str:
-    """A module as text: deflated, which a browser undoes, in base64."""
-    return base64.b64encode(zlib.compress(code, 9)).decode("ascii")
-
-
 def _frames(system: System, numbers: Sequence[Any]) -> Any:
     """The generated module with the kernel `frames`."""
     named = [sp.Symbol(name) for name in system.coordinate_names]
@@ -275,18 +270,18 @@ class _Picture:
         self._known: dict[Any, int] = {}
         self._moving = {sp.Symbol(name) for name in (*system.coordinate_names, "t")}
 
-    def shape(self, shape: draw.Primitive) -> dict[str, Any]:
-        """A shape of the drawing, with its numbers; a group has its items and the markers among them."""
-        if isinstance(shape, draw.Group):
-            place = shape.placement
-            items = [self._simple(item) for item in shape.items if not isinstance(item, draw.Marker)]
-            marks = [self._simple(item.placed(place)) for item in shape.items if isinstance(item, draw.Marker)]
-            loose = any(self._moving & number.free_symbols for item in shape.items for number in _expressions(item))
-            if loose:
-                raise Recorded("a body of its drawing changes its form")
-            where = [self._number(x) for x in (*place.origin, place.c, place.s)]
-            return {"kind": "group", "name": shape.name, "items": items, "marks": marks, "values": where}
-        return self._simple(shape)
+    def parts(self, shape: draw.Primitive) -> list[dict[str, Any]]:
+        """What a shape becomes: itself, a group with its items and markers, or its items where these change."""
+        if not isinstance(shape, draw.Group):
+            return [self._simple(shape)]
+        solid = [item for item in shape.items if not isinstance(item, draw.Marker)]
+        if any(self._moving & number.free_symbols for item in solid for number in _expressions(item)):
+            return [self._simple(item) for item in shape]
+        place = shape.placement
+        items = [self._simple(item) for item in solid]
+        marks = [self._simple(item.placed(place)) for item in shape.items if isinstance(item, draw.Marker)]
+        where = [self._number(x) for x in (*place.origin, place.c, place.s)]
+        return [{"kind": "group", "name": shape.name, "items": items, "marks": marks, "values": where}]
 
     def _simple(self, shape: draw.Primitive) -> dict[str, Any]:
         if isinstance(shape, draw.Smooth):

@@ -78,6 +78,11 @@ def _radius(body: Body) -> float:
     return max((size for size in sizes if math.isfinite(size)), default=0.0)
 
 
+def moving_radii(scene: Scene) -> list[float]:
+    """Radius of every moving body, by its column [m]."""
+    return [_radius(body) for body in scene.bodies if body.column >= 0]
+
+
 def _extent(scene: Scene, q: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Lowest and highest coordinates that moving bodies reach, shape (dim,) each."""
     width, dim = len(COORDINATES[scene.dim]), scene.dim

@@ -72,7 +72,7 @@ class _Rigid:
         if not isinstance(shape, draw.Group):
             return (shape,)
         first = self._items.setdefault(shape.name, shape.items)
-        if first is not shape.items and first != shape.items:
+        if first is not shape.items and _solid(first) != _solid(shape.items):
             self._loose.add(shape.name)
         if shape.name in self._loose:
             return shape
@@ -85,13 +85,17 @@ class _Rigid:
         return ("group", group.name), lambda: group_dict(group.name, group.items), [*place.origin, place.c, place.s]
 
 
+def _solid(items: Sequence[draw.Primitive]) -> list[draw.Primitive]:
+    """What belongs to a body: contacts stand in the world and may move along it."""
+    return [item for item in items if not isinstance(item, draw.Marker)]
+
+
 def group_dict(name: str, items: Sequence[draw.Primitive], **more: Any) -> dict[str, Any]:
     """A rigid body: its shapes in its own frame; it is placed by x, y, c, s."""
     shapes = []
-    for item in items:
-        if not isinstance(item, draw.Marker):  # contacts stand in the world, whatever they belong to
-            _, what, numbers = split(item)
-            shapes.append({**what, "values": numbers})
+    for item in _solid(items):
+        _, what, numbers = split(item)
+        shapes.append({**what, "values": numbers})
     return {"kind": "group", "name": name, "items": shapes, **more}
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from stickslip import codes
-from stickslip.checks import Array, real_number, unknown_name, whole_number
+from stickslip.checks import Array, on_top, real_number, unknown_name, whole_number
 from stickslip.control import ControlLaw, steps_between
 from stickslip.debug import bar_wanted
 from stickslip.engine import Block, Measured
@@ -124,11 +124,11 @@ class Simulator:
         self._law: ControlLaw | str | None = None  # whose memory this is; a str: `ControlLaw.known_by` of it
         self._memory = np.zeros(0)
         own = self._scenario.parameters
-        if params and not own:
+        if on_top(None, params) and not own:
             raise ValueError("params are for mechanisms; a scene has none.")
         if own:
             system = self._scenario.system
-            p = system.parameter_vector({**(self._scenario.params or {}), **(params or {})})
+            p = system.parameter_vector(on_top(self._scenario.params, params))
             own = dict(zip(system.parameter_names, p.tolist(), strict=True))
         self.params: Params = Params(self, own)
         self._start(self._t0, None, None)
@@ -243,7 +243,7 @@ class Simulator:
 
         Ctrl-C leaves the simulator at the end of a step.
         """
-        left = 1 if n == 1 else whole_number(n, "n")
+        left = 1 if type(n) is int and n == 1 else whole_number(n, "n")
         if left > FEW:
             self._march(left - 1)
             left = 1

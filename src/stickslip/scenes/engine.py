@@ -347,6 +347,30 @@ class SceneEngine(Engine):
             Records(*(rows[block.records :] for rows in records)),
         )  # fmt: skip
 
+    def arguments_elsewhere(self, state: SceneState, rows: int) -> tuple[Any, ...] | None:
+        """Arguments of the march for a host of its own, with room for some records; None where it needs Python.
+
+        That is where bodies appear, are driven by functions or feel forces that are functions, and for restitution
+        that is a function: the march calls them or waits for them.
+        """
+        self.begin(state, state.q, state.u, 1)
+        alone = not (self.called or self.appearing or self.driven or self.controller or np.any(self.shapes.curves))
+        if not alone:
+            return None
+        self._grow(2 * self.contacts_room, keep=False)
+        moving = self.bodies.kind == layout.MOVING
+        for name in ("mid", "free", "end", "travel"):  # a step writes these before it reads them
+            self.bodies[name][moving] = 0.0
+        self.bodies.inv_inertia[moving & ~self.bodies.isotropic.astype(bool)] = 0.0
+        self.bodies.stir[:] = 0.0
+        _, _, channels = state.sizes
+        block = Block(
+            np.zeros((rows, state.sizes[0])), np.zeros((rows, state.sizes[1])), np.zeros((rows, channels, 2)),
+            np.zeros((rows, channels), np.int8), np.zeros((0, 0)),
+            measured=Measured(np.full((rows, channels), np.inf), np.zeros((rows, 2))),
+        )  # fmt: skip
+        return self._arguments(state, 1, block, False)
+
     def _keep_events(self, block: Block, before: int) -> None:
         """Put the impacts that the kernel wrote behind the first `before` ones of the block."""
         found = self.book.events[: int(self.book.counts[0])]
@@ -393,16 +417,22 @@ class SceneEngine(Engine):
             return step.UNSOLVED
         if not math.isfinite(self.residuals[: int(self.counts[step.ISLANDS])].sum()) and reasons.not_finite(self):
             return step.UNSOLVED
-        rescue = Rescue(self, self.contacts[int(self.counts[step.SIDE])])
-        try:
-            if not self._solve(rescue) <= self.options.tol and self.options.edges == 0:
-                rescue.solve_hard()
-        except (ArithmeticError, ValueError, np.linalg.LinAlgError):
-            # A method that cannot work on this problem: the step has failed, and what was computed before is kept.
-            rescue.measure_all()
-        if not self.worst() <= self.options.tol and not self.go_on:
-            return step.UNSOLVED
-        return self._call(state, 1, block, True)
+        code, rows = step.UNSOLVED, -1
+        while code == step.UNSOLVED and rows != int(
+            self.counts[step.ROWS]
+        ):  # more where limits are passed, see `leaps`
+            rows = int(self.counts[step.ROWS])
+            rescue = Rescue(self, self.contacts[int(self.counts[step.SIDE])])
+            try:
+                if not self._solve(rescue) <= self.options.tol and self.options.edges == 0:
+                    rescue.solve_hard()
+            except (ArithmeticError, ValueError, np.linalg.LinAlgError):
+                # A method that cannot work on this problem: the step has failed, and what was computed before is kept.
+                rescue.measure_all()
+            if not self.worst() <= self.options.tol and not self.go_on:
+                return step.UNSOLVED
+            code = self._call(state, 1, block, True)
+        return code
 
     def worst(self) -> float:
         """Worst residual of the step: of its islands, and of the free rotations."""
@@ -410,8 +440,11 @@ class SceneEngine(Engine):
         return float(np.maximum(islands.max(initial=0.0), self.residuals[-1]))
 
     def joint_error(self) -> float:
-        """Farthest that a joint has been apart at a midpoint so far [m]."""
-        return 0.0 if self.joints is None else float(self.joints.link.error.max(initial=0.0))
+        """Farthest that a joint has been apart, or beyond a limit, at a midpoint so far [m]."""
+        if self.joints is None:
+            return 0.0
+        link = self.joints.link
+        return float(max(link.error.max(initial=0.0), link.passed.max(initial=0.0)))
 
     def joint_matrix(self, rows: np.ndarray) -> np.ndarray:
         """Velocities of joint rows from those of all bodies, (rows, bodies, 6)."""

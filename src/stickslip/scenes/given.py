@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.checks import require_numbers
+from stickslip.checks import LARGEST, require_numbers, shown
 from stickslip.laws.friction import Coulomb, Elliptic, FrictionLaw, LoadIndependent
 from stickslip.laws.restitution import RestitutionCurve
 from stickslip.request import require_one_of
@@ -29,7 +29,7 @@ def material_of(
     mu = _friction_of(friction, dim, whose)
     if isinstance(mu, FrictionLaw):
         pass
-    elif mu is not None and np.ndim(mu) == 1 and dim == 3:
+    elif isinstance(mu, list | tuple | np.ndarray) and dim == 3:
         axes = vector(mu, f"friction of {whose}", 2)
         mu = tuple(number(float(x), f"friction[{k}] of {whose} (elliptic)", positive=True) for k, x in enumerate(axes))
     elif mu is not None:
@@ -128,21 +128,26 @@ def two_numbers(value: Any, name: str) -> tuple[float, float]:
     """Two numbers, which may be infinite."""
     try:
         first, second = (float(x) for x in value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be two numbers, got {value!r}.") from None
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} must be two numbers, got {shown(value)}.") from None
     return first, second
 
 
 def time_of(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
-        raise ValueError(f"{name} must be a time [s], got {value!r}.")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not _is_time(value):
+        raise ValueError(f"{name} must be a time [s], got {shown(value)}.")
     return float(value)
+
+
+def _is_time(value: float) -> bool:
+    """Whether a number is a time: finite, or an infinite float."""
+    return -LARGEST <= value <= LARGEST or (isinstance(value, float) and math.isinf(value))
 
 
 def gravity_of(value: Any, dim: int) -> np.ndarray:
     """Acceleration of gravity (3,) [m/s^2]: a number points downwards, -y in the plane and -z in space."""
     found = np.zeros(3)
-    if np.ndim(value) == 0:
+    if not isinstance(value, list | tuple | np.ndarray):
         found[dim - 1] = -number(value, "gravity")
     else:
         found[:dim] = vector(value, "gravity", dim)

@@ -19,8 +19,8 @@ from stickslip.jit import entry
 from stickslip.scenes import driving, layout, step
 from stickslip.scenes.engine import SceneEngine
 from stickslip.scenes.held_joints import Memory, RowLook, open_limits, remember, rows_looked_at
-from stickslip.scenes.islands.problem import DEEPER, bore, coarse_slop, restitution_of, takes_part
-from stickslip.scenes.islands.slips import gap_beyond, slip_beyond, turn_as_one
+from stickslip.scenes.islands.problem import DEEPER, bore, coarse_slop, restitution_of, takes_part, was_held
+from stickslip.scenes.islands.slips import curves, gap_beyond, slip_beyond, turn_as_one
 from stickslip.scenes.rotation import rotation_with, rotations_at_midpoint, world_matrix
 
 Array = np.ndarray
@@ -419,8 +419,9 @@ def held_choices(engine: SceneEngine, points: Any) -> Held:
     for i in range(m):
         p, q, gap = geoms.material[c.pair[i, 0]], geoms.material[c.pair[i, 1]], c.gap[i]
         blow = u0[i] < 0.0 and gap + dt * u0[i] <= options.slop and -u0[i] > abs(v0[i] - u0[i])
+        kept = was_held(bodies, points, int(index[i]), float(-u0[i]))
+        blank.hits[i] = materials.mu_impact[p, q] >= 0.0 and blow and not kept
         blow = blow and not bore(bodies, points, int(index[i]), float(-u0[i]))
-        blank.hits[i] = materials.mu_impact[p, q] >= 0.0 and blow
         if not options.predictive:
             bounces = bool(materials.eps_N[p, q] > 0.0 or materials.curve[p, q] >= 0)
             speeds, slop = (float(u0[i]), float(v0[i])), coarse_slop(bodies, c.a[i], c.b[i], options.slop)
@@ -437,7 +438,7 @@ def held_choices(engine: SceneEngine, points: Any) -> Held:
             held = u + gap_beyond(vel, geoms, points, room, i, -dt)
             if not (more < 0.0 or (eps[i] > 0.0 and abs(held) > more)):
                 blank.turned[i], u, v = AS_ONE, held, v + more
-        elif still and geoms.kind[c.pair[i, 1]] == layout.SMOOTH:
+        elif still and curves(ahead, geoms, points, room, i):
             blank.turned[i] = CURVED
             u, v = u + gap_beyond(vel, geoms, points, room, i, -dt), v + gap_beyond(ahead, geoms, points, room, i, dt)
         _choose_floor(engine, points, blank, i, (u, v, float(eps[i])), bool(active.impact[i]))

@@ -54,7 +54,7 @@ class Motor:
             number(getattr(self, field), f"{field} of motor")
         for field in ("stiffness", "damping"):
             number(getattr(self, field), f"{field} of motor", least=0.0)
-        if not math.isinf(self.effort):
+        if not (isinstance(self.effort, float) and math.isinf(self.effort)):
             number(self.effort, "effort of motor", least=0.0)
         if math.isinf(self.effort) and self.stiffness + self.damping == 0.0:
             raise ValueError("effort of motor must be finite where it has no stiffness or damping, got inf.")

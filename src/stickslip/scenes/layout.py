@@ -224,6 +224,7 @@ LINK = np.dtype(
         ("place", float, (14,)),  # points or frames of the world, for each body
         ("extent", float),  # how far its bodies extend from their centres of mass [m], the joint's point among them
         ("error", float),  # largest position error g at a midpoint so far [m], turns times extent
+        ("passed", float),  # farthest beyond a limit of its coordinate at a midpoint so far [m], turns times extent
         ("limit", float),  # of the error: beyond, the joint has come apart
         ("solved", np.int64),  # steps in a row in which its island was solved; below zero: see `step.AFTER`
     ],
@@ -313,7 +314,7 @@ class Book(NamedTuple):
     impulse: np.ndarray  # (c, 2) normal and tangential, since the last record
     state: np.ndarray  # (c,) int8
     gap: np.ndarray  # (c,) smallest gap of the body's contact points
-    loaded: np.ndarray  # (N,) bool: the point carried an impulse in the step before
+    loaded: np.ndarray  # (N,) bool: the active contact at this point carried a load in the step before, see `was_held`
     events: np.ndarray  # (e, 9)
     counts: np.ndarray  # (1,) events
 

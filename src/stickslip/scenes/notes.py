@@ -10,7 +10,7 @@ import numpy as np
 from stickslip.codes import MAX_PENETRATION, PAOLI
 from stickslip.jit import entry, kernel
 from stickslip.scenes.blows import tangential_size
-from stickslip.scenes.islands.problem import approach, contact_velocity, world_impulse
+from stickslip.scenes.islands.problem import approach, contact_velocity, was_held, world_impulse
 from stickslip.scenes.islands.rolling import resists, turn_in_world, turn_work
 from stickslip.scenes.islands.row_kinds import ARMATURE, PRISMATIC, SPRING
 from stickslip.scenes.islands.slips import gap_beyond
@@ -49,7 +49,7 @@ def largest_speed(active: Active, n: int) -> float:
 
 @kernel
 def note_gaps(contacts: Contacts, geoms: Geoms, points: int, diary: Diary) -> None:
-    """Deepest penetration, smallest gap of each body, and which points carried an impulse; the impulses become zero."""
+    """Deepest penetration and smallest gap of each body; the impulses become zero."""
     book = diary.book
     for k in range(book.gap.shape[0]):
         book.state[k] = OPEN
@@ -62,10 +62,17 @@ def note_gaps(contacts: Contacts, geoms: Geoms, points: int, diary: Diary) -> No
                 book.gap[k] = min(book.gap[k], contacts.gap[c])
     for c in range(points):
         p = contacts.impulse[c]
-        book.loaded[c] = p[0] != 0.0 or p[1] != 0.0 or p[2] != 0.0
         p[0], p[1], p[2] = 0.0, 0.0, 0.0
         turned = contacts.turned[c]
         turned[0], turned[1], turned[2] = 0.0, 0.0, 0.0
+
+
+@kernel
+def note_loads(bodies: Bodies, contacts: Contacts, active: Active, n: int, book: Book) -> None:
+    """Which of the n active contacts carried a load in the step before: these are not struck in this one."""
+    for i in range(n):
+        c = active.contact[i]
+        book.loaded[c] = was_held(bodies, contacts, c, max(0.0, -active.before[i, 0]))
 
 
 @kernel
@@ -229,6 +236,7 @@ def note_contacts(
     """
     g, work, numbers = options.gravity, 0.0, diary.book.numbers
     fall = options.dt * math.sqrt(g[0] ** 2 + g[1] ** 2 + g[2] ** 2)
+    note_loads(bodies, contacts, active, counts[ACTIVE], diary.book)
     note_gaps(contacts, geoms, counts[POINTS], diary)
     depth = deepest_turned(bodies, geoms, contacts, active, counts[ACTIVE], options.dt)
     numbers[MAX_PENETRATION] = max(numbers[MAX_PENETRATION], depth)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stickslip.checks import require_numbers
+from stickslip.checks import require_numbers, shown
 from stickslip.scenes.checks import length, number, points, quaternion, unit, vector
 from stickslip.scenes.layout import WHOLE
 
@@ -391,12 +391,16 @@ class Compound(Shape):
     parts: Sequence[Any]
 
     def __post_init__(self) -> None:
+        if not isinstance(self.parts, Sequence):
+            raise ValueError(f"parts of Compound must be a list of shapes, got {shown(self.parts)}.")
         if not len(self.parts):
             raise ValueError("parts of Compound must not be empty.")
         for part in self.parts:
-            shape = part if isinstance(part, Shape) else part[0]
+            shape = part[0] if isinstance(part, list | tuple) and part else part
             if not isinstance(shape, Shape):
-                raise ValueError(f"parts of Compound must be shapes or (shape, position[, orientation]), got {part!r}.")
+                raise ValueError(
+                    f"parts of Compound must be shapes or (shape, position[, orientation]), got {shown(part)}."
+                )
         dims = {shape.dim for shape, *_ in map(_as_tuple, self.parts)} - {None}
         if len(dims) > 1:
             raise ValueError("parts of Compound must be all of the plane or all of space, got both.")

@@ -300,7 +300,7 @@ def allow_joints(engine: SceneEngine, t0: float) -> None:
     link.error[:] = 0.0
     points_at_rest(engine, t0)
     link.limit[:] = np.where(link.extent > 0.0, link.error + APART * link.extent, np.inf)  # points have no size
-    link.error[:] = 0.0
+    link.error[:] = link.passed[:] = 0.0
 
 
 def _jointed(engine: SceneEngine) -> np.ndarray:

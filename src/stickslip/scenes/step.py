@@ -46,8 +46,9 @@ from stickslip.scenes.islands.island import (
     solve_island,
 )
 from stickslip.scenes.islands.joint_rows import PASSIVE, add_pull, came_apart, joint_rows, row_velocity
+from stickslip.scenes.islands.leaps import LEAPS, free_held, take_expected, take_leapt
 from stickslip.scenes.islands.problem import island_of, islands, last_impulse
-from stickslip.scenes.islands.renewal import ROUNDS, renew
+from stickslip.scenes.islands.renewal import ROUNDS, linearise_joints, linearise_slips, renew
 from stickslip.scenes.islands.resisting import solve_resisting_joined
 from stickslip.scenes.islands.rolling import LOOK, any_resists, enough, most_sweeps, sweep
 from stickslip.scenes.islands.row_kinds import ARMATURE, SPRING
@@ -109,6 +110,7 @@ __all__ = [
     "PAIRS_OLD",
     "PLASTIC",
     "POINTS",
+    "ROWS",
     "RULE_GAIN",
     "SIDE",
     "UNSOLVED",
@@ -614,6 +616,30 @@ def rest_or_solve(world: World, touching: Touching, problems: Problems, resume: 
     return 0.0, residual, False, 0, largest_island(problems, world.options.dim), 0, known
 
 
+@kernel(apart=True)
+def hold_back(world: World, contacts: Contacts, problems: Problems) -> bool:
+    """Let limits and ropes that the end velocities lead past take part in the step; whether there are any."""
+    joints, bodies, counts = world.joints, world.bodies, problems.counts
+    if joints is not None:
+        more = take_leapt(joints, bodies, world.options.dt)
+        if more >= 0:
+            n, n_rows = counts[ACTIVE], counts[ROWS] + more
+            count = islands(bodies, contacts, n, problems.active, joints, n_rows, problems.parent, problems.label)
+            sort_islands(problems, n, joints, n_rows, count)
+            free_held(bodies, contacts, problems.active, n, world.options.dim)
+            end = bodies.end.copy()
+            take_expected(bodies)
+            for k in range(count):
+                problems.effort[k] = 0
+                island = island_of(world, contacts, problems, k)
+                linearise_joints(island, world.options.dim == 2, world.options.dt, True)
+                linearise_slips(island, world.geoms, world.options.dim, world.options.dt, True)
+            bodies.end[:] = end
+            counts[ROWS], counts[ISLANDS] = n_rows, count
+            return True
+    return False
+
+
 @kernel
 def note_outcome(numbers: np.ndarray, options: Options, outcome: Outcome, contacts: int) -> None:
     """Write down how well a step is solved."""
@@ -679,7 +705,7 @@ def do_steps(
     again, loads = False, loads_room(world)
     written: Any = np.int64(0)
     step: Any = np.int64(book.numbers[STEPS])
-    resume = span.resume
+    resume, leapt = span.resume, 0  # times that the step has led past a limit or a rope
     while done < span.steps:
         t = span.t0 + (step + done) * options.dt
         new, old = (first, second) if counts[SIDE] == 0 else (second, first)
@@ -692,7 +718,7 @@ def do_steps(
         again = False
         if book.counts[0] + counts[POINTS] >= book.events.shape[0] and not resume:
             return EVENTS_FULL, done, written
-        if not resume:
+        if not resume and leapt == 0:
             status = begin_step(world, search, new, old, problems, t, span.driven, done)
             if status == NO_ROOM:
                 return NO_ROOM, done, written
@@ -703,6 +729,10 @@ def do_steps(
         outcome = Outcome(*rest_or_solve(world, new, problems, resume))
         if not resume and not outcome.worst <= start_limit(options, counts):
             return UNSOLVED, done, written
+        if leapt < LEAPS and hold_back(world, new.contacts, problems):
+            leapt, resume = leapt + 1, False
+            continue
+        leapt = 0
         if tears(world):
             book.numbers[FAILED_STEPS] += 1
             return APART, done, written

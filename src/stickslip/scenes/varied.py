@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.checks import unknown_name
+from stickslip.checks import LARGEST, unknown_name
 from stickslip.scenes.bodies import COORDINATES, VELOCITIES, Body, Material
 from stickslip.scenes.checks import number
 from stickslip.scenes.given import material_of
@@ -142,7 +142,7 @@ def _with_words(body: Body, words: Words) -> Body:
             value = number(words[word], f"{body.name}.{word}", positive=True)
             assert body.shape is not None
             mass = value if word == "mass" else value * body.shape.mass_properties(body.dim).volume
-            body = replace(body, mass=mass, inertia=body.inertia * (mass / body.mass))
+            body = _denser(body, mass, f"{body.name}.{word}", value)
     if any(word in words for word in _SURFACE):
         body = _with_surface(body, words)
     if any(word in words for word in _QUATERNION):
@@ -169,6 +169,15 @@ def _turn(body: Body, words: Words) -> np.ndarray:
     if not 1e-6 < length < math.inf:
         raise ValueError(f"{body.name}.qw, qx, qy, qz must not all be zero, got a quaternion of length {length:g}.")
     return turn if abs(length - 1.0) <= 4.0 * np.finfo(float).eps else turn / length
+
+
+def _denser(body: Body, mass: float, name: str, value: float) -> Body:
+    """The body with another mass [kg]; ValueError where its inertia, or the inverse of it, is no number."""
+    inertia = body.inertia * (mass / body.mass)
+    own = inertia.diagonal()[0 if body.dim == 3 else 2 :]
+    if not np.isfinite(inertia).all() or own.min() < 1.0 / LARGEST:
+        raise ValueError(f"{name} must leave an inertia that is a number, and so is its inverse, got {value:g}.")
+    return replace(body, mass=mass, inertia=inertia)
 
 
 def _with_surface(body: Body, words: Words) -> Body:

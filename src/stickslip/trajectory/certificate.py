@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -57,8 +57,8 @@ class Certificate:
     friction_rounds : most solves of one step's contact problem that friction laws asked for (0 with constant friction).
     friction_contraction : largest contraction Lambda_N beta |mu'| of their fixed point in any step; at 1 and beyond a
         step may have several solutions.
-    max_joint_error : farthest that a joint of a scene was apart at a midpoint [m]; wrong turns times the extent of its
-        bodies.
+    max_joint_error : farthest that a joint of a scene was apart, or beyond a limit, at a midpoint [m]; wrong turns
+        times the extent of its bodies.
     restitution_left_out : how often an island of a scene was solved without the restitution of some of its contacts,
         because with it Newton's law and friction, or neighbours, contradict one another.
     contacts_left_out : most contacts of a scene's step that joints hold along their normals, and that are left out: no
@@ -142,6 +142,13 @@ class Certificate:
         return markup.table(
             ((entry.name, entry.value, entry.meaning) for entry in self.entries()), caption="certificate"
         )
+
+    def with_all_lines(self) -> Certificate:
+        """A certificate that has every line that one of a scene may get."""
+        return replace(
+            self, projections=1, max_joint_error=1.0, max_creep=1.0, restitution_left_out=1, contacts_left_out=1,
+            open_loads=1, open_normals=1,
+        )  # fmt: skip
 
     def entries(self) -> list[CertificateEntry]:
         """Lines by which a reader judges a run: name, value in words, and the meaning of the number."""

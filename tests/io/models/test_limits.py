@@ -110,6 +110,11 @@ def many(words, k):
     return f'<body pos="{3 * k} 0 1"><freejoint/><geom type="box" size="1 1 1" {words}/></body>'
 
 
+def tag_of(count):
+    """A tag with this many attributes."""
+    return "<b " + " ".join(f"a{i}='1'" for i in range(count)) + "/>"
+
+
 FREE = f'<body name="a"><freejoint/>{BOX}</body>'
 CONNECT, CLASSED = '<connect body1="a" anchor="0 0 0"/>', '<geom class="c59" size="1"/>'
 ROBOTS = {
@@ -126,6 +131,8 @@ ROBOTS = {
         + f"</default><worldbody><body>{CLASSED * 300}</body></worldbody></mujoco>",
         "100 attributes",
     ),
+    "attributes of a tag": (mjcf(FREE + tag_of(150_000)), "100 attributes"),
+    "attributes of a file": (mjcf(FREE + tag_of(100) * 700), "60000 attributes"),
     "pairs that pass": (mjcf(f"<body>{'<joint/>' * 300}{BOX}</body>"), "20000 pairs"),
     "shapes in one place": (mjcf(f"<body><freejoint/>{BOX * 10}</body>" * 60), None),
     "frictions of their own": (

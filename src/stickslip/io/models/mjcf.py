@@ -26,7 +26,7 @@ from stickslip.io.models.robot_shapes import (
     sphere,
     tensor,
 )
-from stickslip.io.models.xml_text import Element, read_xml, unread
+from stickslip.io.models.xml_text import MOST_ATTRIBUTES, Element, read_xml, unread
 from stickslip.scenes.shapes import IDENTITY, quaternion_product, rotation_matrix, turn_from_z
 
 DECORATION = frozenset(
@@ -74,7 +74,6 @@ _SOFT = {
     "solmix": "contacts and limits are hard here",
 }
 _DEPTH = 8  # of files that include others
-MOST_ATTRIBUTES = 100  # of a tag, with those of its classes
 
 
 class _Reader:

@@ -15,6 +15,8 @@ from stickslip.io.printable import first_unprintable, printable
 
 _DEEPEST = 200
 MOST_TAGS, MOST_PARTS = 12_000, 2_000  # with these a file is read within a second
+MOST_ATTRIBUTES, MOST_IN_ALL = 100, 60_000  # of a tag, its classes included, and of all tags of a file
+_ALL = "attributes of all tags"  # no tag has blanks in its name
 _PARTS = ("geom", "collision", "joint", "connect", "weld", "exclude", "pair")
 _ELEMENT, _COMMENT = re.compile(rb"<[A-Za-z!]"), re.compile(rb"<!--.*?-->", re.DOTALL)
 _SPACES = str.maketrans("\n\r\t", "   ")
@@ -185,8 +187,13 @@ def parse_xml(content: bytes, name: str) -> Element:
         if len(stack) >= _DEEPEST:
             raise element.error(f"tags may be {_DEEPEST} deep")
         counts[tag if tag in _PARTS else ""] += 1
-        if counts[tag] > MOST_PARTS or counts.total() > MOST_TAGS:
+        if counts[tag] > MOST_PARTS or counts.total() - counts[_ALL] > MOST_TAGS:
             raise element.error(f"a file may have {MOST_TAGS} tags, and {MOST_PARTS} of a kind of shapes and joints")
+        if len(attributes) > MOST_ATTRIBUTES:
+            raise element.error(f"a tag may have {MOST_ATTRIBUTES} attributes, got {len(attributes)}")
+        counts[_ALL] += len(attributes)
+        if counts[_ALL] > MOST_IN_ALL:
+            raise element.error(f"a file may have {MOST_IN_ALL} attributes")
         (stack[-1].children if stack else roots).append(element)
         stack.append(element)
 

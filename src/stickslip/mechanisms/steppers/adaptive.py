@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from stickslip import codes
-from stickslip.checks import Array
+from stickslip.checks import LARGEST, Array, shown
 from stickslip.contact.planar import PlanarSolver
 from stickslip.engine import Block, Measured, Memory
 from stickslip.mechanisms.engines import DONE, EVENTS_FULL, UNSOLVED, Compiled, MechanismEngine, Reference
@@ -72,13 +72,13 @@ class Adaptive:
         if self.stepper.projection > 0.0:
             raise ValueError("stepper must be without projection, which has no error expansion to extrapolate.")
         if isinstance(self.rtol, bool) or not (isinstance(self.rtol, (int, float)) and 1e-12 <= self.rtol <= 1e-1):
-            raise ValueError(f"rtol must lie between 1e-12 and 0.1, got {self.rtol!r}.")
+            raise ValueError(f"rtol must lie between 1e-12 and 0.1, got {shown(self.rtol)}.")
         if self.runs is not None and (isinstance(self.runs, bool) or self.runs not in range(2, 9)):
-            raise ValueError(f"runs must be a whole number from 2 to 8, got {self.runs!r}.")
+            raise ValueError(f"runs must be a whole number from 2 to 8, got {shown(self.runs)}.")
         for key in ("smallest_step", "largest_step"):
             value = getattr(self, key)
-            if value is not None and not (isinstance(value, (int, float)) and 0.0 < value < math.inf):
-                raise ValueError(f"{key} must be a positive time in seconds, or None, got {value!r}.")
+            if value is not None and not (isinstance(value, (int, float)) and 0.0 < value <= LARGEST):
+                raise ValueError(f"{key} must be a positive time in seconds, or None, got {shown(value)}.")
 
     @property
     def columns(self) -> int:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from stickslip import codes
-from stickslip.checks import Array
+from stickslip.checks import LARGEST, Array, shown
 from stickslip.contact.planar import PlanarSolution, PlanarSolver
 from stickslip.laws import ImpactLaw, LawSolution
 from stickslip.lcp.solve import solve_lcp
@@ -138,8 +138,8 @@ class Stepper(ABC):
 
 def check_projection(depth: Any) -> None:
     """Raise unless `projection` is a depth."""
-    if isinstance(depth, bool) or not isinstance(depth, (int, float, np.number)) or not 0.0 <= depth < np.inf:
-        raise ValueError(f"projection must be a depth in metres, such as 5e-10, or 0 for none, got {depth!r}.")
+    if isinstance(depth, bool) or not isinstance(depth, (int, float, np.number)) or not 0.0 <= depth <= LARGEST:
+        raise ValueError(f"projection must be a depth in metres, such as 5e-10, or 0 for none, got {shown(depth)}.")
 
 
 def report(

@@ -360,9 +360,11 @@ async function choose(system, hash = "") {
 }
 
 /** The system and the settings of the address: at the start, after Back, or of a link that was pasted. */
-function chooseAddress() {
+async function chooseAddress() {
   const wanted = new URLSearchParams(location.hash.slice(1)).get("system");
-  return choose(wanted in app.kinds ? wanted : app.first, location.hash);
+  if (wanted === null || wanted in app.kinds) return choose(wanted ?? app.first, location.hash);
+  await choose(app.first);
+  complain(`There is no '${wanted}' on this page; it shows ${spokenWords(app.first)}. "Pictures" has all there are.`);
 }
 
 /** A system that was picked by hand: Back leads to the one before. */
@@ -543,13 +545,14 @@ async function startFromDisk({kernels: source, recorded, ...inside}) {
   if (!source) { tellRecorded(recorded); return; }
   try {
     const kernels = await loadKernels(source);
-    app.kernels = (wanted) => computed(kernels, source, inside, wanted);
+    const image = source.scene && await inflated(source.image);
+    app.kernels = (wanted) => (image ? computedScene(kernels, source, inside, image, wanted) : computed(kernels, source, inside, wanted));
   } catch (error) { tellRecorded(`this browser runs no WebAssembly (${error.message})`); return; }
   document.body.classList.add("simulates");
   settings.stepper = settings.own = inside.method.stepper;
   app.description = source;
   app.showControls = buildControls(byId("controls"), source, [inside.method.stepper], () => simulate());
-  if (source.fixed.length) byId("controls").append(element("p", {}, `No slider here: ${source.fixed.map(spoken).join(", ")}; the drawing asks for their values.`));
+  if (source.fixed.length) byId("controls").append(element("p", {}, `No slider here: ${source.fixed.map(spoken).join(", ")}; ${source.scene ? "Python builds the scene anew for them" : "the drawing asks for their values"}.`));
   say(`This page simulates by itself, with the kernels of stickslip ${app.run.version}.`);
   const {set, start, dt, t_end} = request();
   if (Object.keys({...set, ...start}).length || dt !== null || t_end !== null) await simulate({time});

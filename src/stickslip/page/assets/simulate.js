@@ -39,7 +39,7 @@ function callKernel({exports, room, results}, args) {
     else if ("real" in arg) { view.setFloat64(at, arg.real, true); at += 8; }
     else put(arg.whole);
   });
-  exports.run(room);
+  exports.run(room, end);
   const after = exports.memory.buffer, found = new DataView(after);
   args.forEach(({data}, i) => { if (data) raw(data).set(new Uint8Array(after, places[i], data.byteLength)); });
   return results.map((kind, k) => (kind === "float" ? found.getFloat64(at + 8 * k, true) : Number(found.getBigInt64(at + 8 * k, true))));
@@ -150,12 +150,12 @@ function sharpRows(run, wanted, sharp) {
 }
 
 function historyOf(run, recorded, source) {
-  const {f, contacts} = run, {limits} = source, named = (group) => recorded.names[group].slice(0, limits.series);
-  const count = 3 + 2 * Math.min(f, limits.series) + 3 * Math.min(contacts, limits.series);
+  const {f, g = f, contacts} = run, {limits} = source, named = (group) => recorded.names[group].slice(0, limits.series);
+  const count = 3 + Math.min(f, limits.series) + Math.min(g, limits.series) + 3 * Math.min(contacts, limits.series);
   const rows = sharpRows(run, Math.min(limits.points, Math.floor(limits.numbers / count)), limits.sharp), curves = [];
   const add = (name, group, unit, value) => curves.push({name, group, unit, values: single(rows.length, (i) => value(rows[i]))});
   named("coordinates").forEach(([name, unit], k) => add(name, "coordinate", unit, (i) => run.q[i * f + k]));
-  named("velocities").forEach(([name, unit], k) => add(name, "velocity", unit, (i) => run.u[i * f + k]));
+  named("velocities").forEach(([name, unit], k) => add(name, "velocity", unit, (i) => run.u[i * g + k]));
   const span = (i) => Math.max(run.t[i] - (i ? run.t[i - 1] : run.t[0] - run.dt), 1e-300);
   recorded.contacts.slice(0, limits.series).forEach(({name}, k) => {
     const held = ["constraint", "rate"].includes(source.kinds[k]), force = (side) => (i) => (run.state[i * contacts + k] === IMPACT ? NaN : run.impulse[(i * contacts + k) * 2 + side] / span(i));
@@ -271,9 +271,7 @@ function numbersOf(run, found, source, recorded) {
   const work = book[at.CONTACT_WORK], projection = book[at.PROJECTION_ENERGY], start = total(0), end = total(m - 1), integration = end - start - work - projection;
   const level = Number.isFinite(largest - least) ? 1e-10 * Math.max(Math.abs(least), Math.abs(largest)) : 0;
   const play = Math.max(kinetic, largest - least, Math.abs(work), 0.5 * dt * dt * found.pushes[0], level);
-  const share = (x) => { const s = x === 0 ? 0 : play !== 0 ? x / play : x * Infinity; return Math.abs(s) <= 1e-12 ? 0 : s; };
-  const gain = (x) => { const s = share(x); return s === 0 ? "none" : Number.isFinite(s) ? `${shortText(100 * s)} %` : Number.isNaN(x) ? "unknown" : `${powerText(x, 1)} J`; };
-  const old = recorded.numbers, orNone = (x, unit = "") => (x === 0 ? "none" : `${powerText(x, 1)}${unit}`), forces = source.forced & 1;
+  const {share, gain, told} = shares(play), old = recorded.numbers, orNone = (x, unit = "") => (x === 0 ? "none" : `${powerText(x, 1)}${unit}`), forces = source.forced & 1;
   const values = [`${book[at.FAILED_STEPS]}`, orNone(book[at.MAX_RESIDUAL]) + (old.proof[1].value.match(/ \(tolerance.*/)?.[0] ?? ""), orNone(deepest, " m"), gain(book[at.MAX_ENERGY_GAIN]),
     forces ? (Number.isNaN(integration) ? "unknown" : share(integration) === 0 ? "none" : `${shortText(integration)} J`) : gain(integration)];
   const worth = [`${orNone(book[at.CONSTRAINT_ERROR])} (position), ${orNone(book[at.CONSTRAINT_RATE])} (velocity)`, gain(projection)];
@@ -281,7 +279,7 @@ function numbersOf(run, found, source, recorded) {
   const notes = [], most = book[at.MAX_ENERGY_GAIN], resolution = Math.max(found.pushes[0], found.pushes[found.frames - 1]) * dt * dt;
   if (run.shifted) notes.push("other parameters move the start: it was brought back onto the constraints, and every coordinate moves as little as it can");
   if (most > 2 * resolution + 1e-12 * kinetic) notes.push(`the contacts of '${recorded.system}' put ${+most.toPrecision(3)} J in during the step to t = ${+(run.t[0] + book[at.GAIN_STEP] * dt).toPrecision(9)} s; unequal restitution coefficients can do that under Newton's law`);
-  if (!forces && share(integration) > 0.01) notes.push(`the steps put in ${shortText(100 * share(integration))} % of the energy in play, try a smaller dt`);
+  if (!forces && share(integration) > 0.01) notes.push(told(integration));
   else if (kinetic > 1000 * Math.max(energy[0], Math.abs(work), energy[1] - least, 1e-6 * Math.abs(energy[1]))) notes.push("the energy has grown a thousandfold: `stickslip run` says whether the steps made it up");
   const counts = Object.fromEntries(recorded.contacts.slice(0, source.limits.series).map(({name}, k) => [name, run.events.filter((row) => row[1] === k).length]));
   return {notes, numbers: {
@@ -291,6 +289,13 @@ function numbersOf(run, found, source, recorded) {
       max_constraint_error: book[at.CONSTRAINT_ERROR], max_constraint_rate: book[at.CONSTRAINT_RATE], integration_energy: integration, energy_in_play: play, fallbacks: book[at.FALLBACKS], max_lcp_size: book[at.MAX_LCP_SIZE]},
     proof: [...old.proof.slice(0, values.length).map((entry, i) => ({...entry, value: values[i]})), ...special],
   }};
+}
+
+/** Energies as shares of the energy in play, in words. */
+function shares(play) {
+  const share = (x) => { const s = x === 0 ? 0 : play !== 0 ? x / play : x * Infinity; return Math.abs(s) <= 1e-12 ? 0 : s; };
+  const gain = (x) => { const s = share(x); return s === 0 ? "none" : Number.isFinite(s) ? `${shortText(100 * s)} %` : Number.isNaN(x) ? "unknown" : `${powerText(x, 1)} J`; };
+  return {share, gain, told: (x) => `the steps put in ${shortText(100 * share(x))} % of the energy in play, try a smaller dt`};
 }
 
 function powerText(x, digits) { return x.toExponential(digits).replace(/e([+-])(\d)$/, "e$10$2"); }
@@ -363,13 +368,18 @@ function fourier(re, im) {
 
 // ---- a request of the sliders ----------------------------------------------------------------------------------------
 
-/** Parameters, start and times of a request; one line where a value is none that this page takes. */
-function wantedRun(source, recorded, {set, start, dt, t_end}) {
+/** Throw for a value beyond its slider. */
+function requireInside(source, {set, start, dt, t_end}) {
   for (const control of source.controls) {
     const value = {parameter: set, start, run: {dt, t_end}}[control.section][control.key] ?? control.value;
     if (value !== control.value && !(value >= control.low && value <= control.high))
       throw new Error(`${control.key} must lie between ${+control.low.toPrecision(4)} and ${+control.high.toPrecision(4)} on an exported page, got ${value}; \`stickslip view\` takes others`);
   }
+}
+
+/** Parameters, start and times of a request; one line where a value is none that this page takes. */
+function wantedRun(source, recorded, {set, start, dt, t_end}) {
+  requireInside(source, {set, start, dt, t_end});
   const p = Float64Array.from(source.p);
   source.parameters.forEach((name, i) => { p[i] = set[name] ?? p[i]; });
   const moved = (group, values) => Float64Array.from(values, (x, i) => start[recorded.names[group][i]?.[0]] ?? x);

@@ -155,8 +155,10 @@ def add_field(
     room: Room, begin: int, count: int, pose: np.ndarray, size: np.ndarray, foot: Point, n: Point, gap: float
 ) -> int:
     """Append the contact point at `foot` on the ground with normal n; each point once, the deepest if room is short."""
-    x, y, z = to_world(pose, foot[0] + 0.5 * gap * n[0], foot[1] + 0.5 * gap * n[1], foot[2] + 0.5 * gap * n[2])
-    a, b, c = rotate(pose, -n[0], -n[1], -n[2])
+    at = to_world(pose, foot[0] + 0.5 * gap * n[0], foot[1] + 0.5 * gap * n[1], foot[2] + 0.5 * gap * n[2])
+    normal = rotate(pose, -n[0], -n[1], -n[2])
+    x, y, z = at
+    a, b, c = normal
     highest = begin
     for k in range(begin, count):
         p, m = room.points[k], room.normals[k]
@@ -166,9 +168,9 @@ def add_field(
         if room.gaps[k] > room.gaps[highest]:
             highest = k
     if count < room.gaps.shape[0]:
-        return add_point(room, count, x, y, z, a, b, c, gap)
+        return add_point(room, count, at, normal, gap)
     if gap < room.gaps[highest]:
-        add_point(room, highest, x, y, z, a, b, c, gap)
+        add_point(room, highest, at, normal, gap)
     return count
 
 

@@ -73,7 +73,7 @@ def corner_field(
         p, q, u, v, _, _, _, _ = edge_of_cell(c, d, k)
         p0, p1, p2 = grid_point(field, p, q)
         q0, q1, q2 = grid_point(field, u, v)
-        w = along_segment(x, y, z, p0, p1, p2, q0, q1, q2)
+        w = along_segment((x, y, z), (p0, p1, p2), (q0, q1, q2))
         g = minus(P, (p0 + w * (q0 - p0), p1 + w * (q1 - p1), p2 + w * (q2 - p2)))
         if dot(g, g) <= margin * margin or t <= 0.0:
             count = add_field(

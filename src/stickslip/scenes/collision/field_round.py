@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -32,7 +31,7 @@ from stickslip.scenes.collision.field import (
     wall_beside,
     wall_point,
 )
-from stickslip.scenes.collision.round import Point, along_segment
+from stickslip.scenes.collision.round import Axis, Point, along_segment
 from stickslip.scenes.layout import ZERO, Room
 from stickslip.scenes.rotation import rotate
 
@@ -61,7 +60,7 @@ def nearest_on_triangle(x: float, y: float, z: float, A: Point, B: Point, C: Poi
             P, Q = B, C
         elif k == 2:
             P, Q = C, A
-        f = along_segment(x, y, z, P[0], P[1], P[2], Q[0], Q[1], Q[2])
+        f = along_segment((x, y, z), P, Q)
         a, b, c = P[0] + f * (Q[0] - P[0]), P[1] + f * (Q[1] - P[1]), P[2] + f * (Q[2] - P[2])
         square = (x - a) ** 2 + (y - b) ** 2 + (z - c) ** 2
         if square < best:
@@ -168,14 +167,6 @@ def ball_field(
     return count
 
 
-class Axis(NamedTuple):
-    """The axis of a capsule in the frame of a field."""
-
-    p: Point
-    q: Point
-    r: float  # radius of the capsule
-
-
 @kernel
 def axis_ridge(
     room: Room, count: int, axis: Axis, field: Field, cell: tuple[int, int, int], deepest: float, margin: float
@@ -200,7 +191,7 @@ def axis_peak(room: Room, count: int, axis: Axis, field: Field, i: int, j: int, 
     """Grid point (i, j), which stands out, and the inside of an axis above it."""
     p, q, r = axis
     v = grid_point(field, i, j)
-    f = along_segment(v[0], v[1], v[2], p[0], p[1], p[2], q[0], q[1], q[2])
+    f = along_segment(v, p, q)
     if not 0.0 < f < 1.0:
         return count
     d = minus((p[0] + f * (q[0] - p[0]), p[1] + f * (q[1] - p[1]), p[2] + f * (q[2] - p[2])), v)

@@ -9,11 +9,12 @@ of the size count as inside, so that aligned faces keep their own corners.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from stickslip.jit import kernel
-from stickslip.scenes.collision.round import add_point
+from stickslip.scenes.collision.round import Point, add_point
 from stickslip.scenes.layout import MAX_POINTS, ZERO, Hulls, Room
 from stickslip.scenes.rotation import rotate, rotate_back, to_world, z_axis
 
@@ -22,6 +23,14 @@ PREFERENCE = 1e-7  # of the size: separation by which an axis must be better to 
 ALIGNED = 0.995  # cosine of the angle between the common normal of two edges and the normal of a face taken instead
 CLIP = 1e-6  # of the size: corners that lie outside the reference face by less count as inside
 SLANT = 1e-3  # cosine: a face that looks along an edge is no face beside it
+
+
+class Placed(NamedTuple):
+    """A shape in its place: its row of numbers in `Hulls`, and corners and face normals in world coordinates."""
+
+    table: np.ndarray
+    corners: np.ndarray
+    normals: np.ndarray
 
 
 @kernel
@@ -33,6 +42,19 @@ def place(hulls: Hulls, table: np.ndarray, pose: np.ndarray, corners: np.ndarray
     for k in range(table[3]):
         n = hulls.normals[table[2] + k]
         normals[k, 0], normals[k, 1], normals[k, 2] = rotate(pose, n[0], n[1], n[2])
+
+
+@kernel
+def placed(hulls: Hulls, table: np.ndarray, pose: np.ndarray, corners: np.ndarray, normals: np.ndarray) -> Placed:
+    """A shape in its place; room for its corners and normals."""
+    place(hulls, table, pose, corners, normals)
+    return Placed(table, corners, normals)
+
+
+@kernel
+def corner(corners: np.ndarray, k: int) -> Point:
+    """Corner k."""
+    return corners[k, 0], corners[k, 1], corners[k, 2]
 
 
 @kernel
@@ -158,7 +180,7 @@ def shape_plane(hulls: Hulls, room: Room, table: np.ndarray, pose: np.ndarray, p
         gap = a * (x - plane[0]) + b * (y - plane[1]) + c * (z - plane[2])
         if gap <= margin:
             h = 0.5 * gap
-            count = add_point(room, count, x - h * a, y - h * b, z - h * c, -a, -b, -c, gap)
+            count = add_point(room, count, (x - h * a, y - h * b, z - h * c), (-a, -b, -c), gap)
     return spread(room, count)
 
 
@@ -215,18 +237,23 @@ def middle(corners: np.ndarray, count: int) -> tuple[float, float, float]:
     return x / count, y / count, z / count
 
 
+@kernel
+def along_normal(v: np.ndarray, n: np.ndarray, h: float) -> Point:
+    """The point h behind v along the normal n."""
+    return v[0] - h * n[0], v[1] - h * n[1], v[2] - h * n[2]
+
+
 @kernel(apart=True)
 def clip_faces(
-    hulls: Hulls, room: Room, table: np.ndarray, corners: np.ndarray, normals: np.ndarray, face: int,
-    other_table: np.ndarray, other: np.ndarray, other_normals: np.ndarray, sign: float, size: float, margin: float,
-) -> int:  # fmt: skip
+    hulls: Hulls, room: Room, own: Placed, face: int, other: Placed, sign: float, size: float, margin: float
+) -> int:
     """Contact points of a face with the face of the other shape that looks at it; sign +1: the face is of shape a."""
-    n = normals[face]
-    incident = incident_face(hulls, other_table, other, other_normals, n)
-    loop = hulls.loops[other_table[2] + incident]
+    table, corners, n = own.table, own.corners, own.normals[face]
+    incident = incident_face(hulls, other.table, other.corners, other.normals, n)
+    loop = hulls.loops[other.table[2] + incident]
     count = loop[1]
     for k in range(count):
-        v = other[hulls.corners[loop[0] + k]]
+        v = other.corners[hulls.corners[loop[0] + k]]
         room.outline[k, 0], room.outline[k, 1], room.outline[k, 2] = v[0], v[1], v[2]
     loop = hulls.loops[table[2] + face]
     for k in range(loop[1]):
@@ -248,25 +275,20 @@ def clip_faces(
         v = cut[k]
         gap = n[0] * v[0] + n[1] * v[1] + n[2] * v[2] - level
         if gap <= margin:
-            h = 0.5 * gap
-            found = add_point(
-                room, found, v[0] - h * n[0], v[1] - h * n[1], v[2] - h * n[2],
-                sign * n[0], sign * n[1], sign * n[2], gap,
-            )  # fmt: skip
+            at = along_normal(v, n, 0.5 * gap)
+            found = add_point(room, found, at, (sign * n[0], sign * n[1], sign * n[2]), gap)
     return spread(room, found)
 
 
 @kernel
-def edges_near(
-    hulls: Hulls, table: np.ndarray, corners: np.ndarray, other_table: np.ndarray, other: np.ndarray,
-    normals: np.ndarray, face: int, reach: float, chosen: np.ndarray,
-) -> int:  # fmt: skip
+def edges_near(hulls: Hulls, own: Placed, other: Placed, face: int, reach: float, chosen: np.ndarray) -> int:
     """Write the edges, one per direction, that come within `reach` of the half-space behind a face of the other shape.
 
     Edges whose common normal is the axis of the two shapes are as far from each other as the shapes are: the rest,
     nearly all of a hull with many corners, need not be tried.
     """
-    n, v = normals[face], other[hulls.corners[hulls.loops[other_table[2] + face, 0]]]
+    table, corners = own.table, own.corners
+    n, v = other.normals[face], other.corners[hulls.corners[hulls.loops[other.table[2] + face, 0]]]
     level = n[0] * v[0] + n[1] * v[1] + n[2] * v[2] + reach
     count, seen = 0, -1
     for i in range(table[4], table[4] + table[5]):
@@ -284,14 +306,13 @@ def edges_near(
 
 @kernel(apart=True)
 def edge_axes(
-    hulls: Hulls, room: Room, table_a: np.ndarray, face_a: int, table_b: np.ndarray, face_b: int,
-    towards: tuple[float, float, float], beat: float, reach: float,
-) -> tuple[int, int, float, float, float, float]:  # fmt: skip
+    hulls: Hulls, room: Room, a: Placed, b: Placed, faces: tuple[int, int], towards: Point, beat: float, reach: float
+) -> tuple[int, int, float, float, float, float]:
     """Edges of a and b (one per direction) whose common normal separates by more than `beat`, and that normal."""
-    A, B = room.corners_a, room.corners_b
+    A, B, size_a, size_b = a.corners, b.corners, a.table[1], b.table[1]
     edges_a, edges_b = room.edges_a, room.edges_b
-    count_a = edges_near(hulls, table_a, A, table_b, B, room.normals_b, face_b, reach, edges_a)
-    count_b = edges_near(hulls, table_b, B, table_a, A, room.normals_a, face_a, reach, edges_b)
+    count_a = edges_near(hulls, a, b, faces[1], reach, edges_a)
+    count_b = edges_near(hulls, b, a, faces[0], reach, edges_b)
     found_a, found_b, best = -1, -1, beat
     x, y, z = 0.0, 0.0, 0.0
     for k in range(count_a):
@@ -310,13 +331,13 @@ def edge_axes(
             if between < 0.0:
                 norm = -norm
             c0, c1, c2 = c0 / norm, c1 / norm, c2 / norm
-            s = separation(A, table_a[1], B, table_b[1], c0, c1, c2, best)
+            s = separation(A, size_a, B, size_b, c0, c1, c2, best)
             if s > best:
                 found_a, found_b, best = i, j, s
                 x, y, z = c0, c1, c2
             # `towards` joins points inside: no separation the other way is above -|between|, of shallow ones too little
             if -abs(between) > best:
-                s = separation(A, table_a[1], B, table_b[1], -c0, -c1, -c2, best)
+                s = separation(A, size_a, B, size_b, -c0, -c1, -c2, best)
                 if s > best:
                     found_a, found_b, best = i, j, s
                     x, y, z = -c0, -c1, -c2
@@ -365,28 +386,23 @@ def take_axis(room: Room, count: int, x: float, y: float, z: float, s: float) ->
 
 @kernel(apart=True)
 def clip_along_axis(
-    hulls: Hulls, room: Room, table_a: np.ndarray, table_b: np.ndarray, x: float, y: float, z: float, s: float,
-    size: float, margin: float,
-) -> int:  # fmt: skip
-    """Points of an edge that lies across a face, for an axis (x, y, z) with separation s that came from one crossing.
+    hulls: Hulls, room: Room, a: Placed, b: Placed, axis: Point, s: float, size: float, margin: float
+) -> int:
+    """Points of an edge that lies across a face, for an axis with separation s that came from one crossing.
 
     An edge that sticks out on both sides crosses two edges of the face.  The axis knows the nearer crossing.  With this
     point alone the other crossing, a hair farther away, would sink in before it is seen, and so on in turn.  Returns 0
     where the face does not look along the axis, its points have another separation than the axis, or it has one point.
     """
-    A, B = room.corners_a, room.corners_b
-    face_a, along_a = facing(room.normals_a, table_a[3], x, y, z)
-    face_b, along_b = facing(room.normals_b, table_b[3], -x, -y, -z)
+    x, y, z = axis
+    face_a, along_a = facing(a.normals, a.table[3], x, y, z)
+    face_b, along_b = facing(b.normals, b.table[3], -x, -y, -z)
     if max(along_a, along_b) < ALIGNED:
         return 0
     if along_b > along_a:
-        found = clip_faces(
-            hulls, room, table_b, B, room.normals_b, face_b, table_a, A, room.normals_a, -1.0, size, margin
-        )
+        found = clip_faces(hulls, room, b, face_b, a, -1.0, size, margin)
     else:
-        found = clip_faces(
-            hulls, room, table_a, A, room.normals_a, face_a, table_b, B, room.normals_b, 1.0, size, margin
-        )
+        found = clip_faces(hulls, room, a, face_a, b, 1.0, size, margin)
     deepest = np.inf
     for k in range(found):
         deepest = min(deepest, room.gaps[k])
@@ -411,30 +427,24 @@ def nearest_face(
 
 
 @kernel(apart=True)
-def corners_beside(
-    hulls: Hulls, room: Room, table_a: np.ndarray, i: int, table_b: np.ndarray, j: int, x: float, y: float, z: float,
-    margin: float,
-) -> int:  # fmt: skip
+def corners_beside(hulls: Hulls, room: Room, a: Placed, i: int, b: Placed, j: int, axis: Point, margin: float) -> int:
     """The ends of crossing edges i of a and j of b that come near a face of the other shape, which sees them.
 
     Edges that are nearly parallel touch in one point, but hold one another over all their common length as soon as one
     shape tips over that point by their small angle.
     """
-    A, B = room.corners_a, room.corners_b
+    x, y, z = axis
     found = ZERO
     for k in range(4):
         a_corner = k < 2
-        v = A[hulls.edges[i, k]] if a_corner else B[hulls.edges[j, k - 2]]
+        v = a.corners[hulls.edges[i, k]] if a_corner else b.corners[hulls.edges[j, k - 2]]
         if a_corner:
-            face, gap = nearest_face(hulls, table_b, B, room.normals_b, v[0], v[1], v[2])
-            n, sign = room.normals_b[face], -1.0
+            face, gap = nearest_face(hulls, b.table, b.corners, b.normals, v[0], v[1], v[2])
+            n, sign = b.normals[face], -1.0
         else:
-            face, gap = nearest_face(hulls, table_a, A, room.normals_a, v[0], v[1], v[2])
-            n, sign = room.normals_a[face], 1.0
+            face, gap = nearest_face(hulls, a.table, a.corners, a.normals, v[0], v[1], v[2])
+            n, sign = a.normals[face], 1.0
         if gap <= margin and sign * (n[0] * x + n[1] * y + n[2] * z) > SLANT:
-            h = 0.5 * gap
-            found = add_point(
-                room, found, v[0] - h * n[0], v[1] - h * n[1], v[2] - h * n[2],
-                sign * n[0], sign * n[1], sign * n[2], gap,
-            )  # fmt: skip
+            at = along_normal(v, n, 0.5 * gap)
+            found = add_point(room, found, at, (sign * n[0], sign * n[1], sign * n[2]), gap)
     return found

@@ -128,12 +128,14 @@ def corner_under_faces(
 
 @kernel
 def edge_on_ridge(
-    hulls: Hulls, s: Surface, room: Room, table: np.ndarray, t: int, k: int, m: int, deepest: float, margin: float
-) -> tuple[float, Point, float]:
-    """Edge m of the polyhedron placed in `room` and edge k of triangle t: part of the latter, normal, and gap [m].
+    hulls: Hulls, table: np.ndarray, s: Surface, room: Room, edge: tuple[int, int], m: int, deepest: float,
+    margin: float,
+) -> tuple[float, Point, float]:  # fmt: skip
+    """Edge m of the polyhedron placed in `room` and an edge of a triangle: part of the latter, normal, and gap [m].
 
-    The part is -1 where they do not meet.
+    `edge`: the triangle and the number of its edge.  The part is -1 where they do not meet.
     """
+    t, k = edge
     p, q = room.corners_a[hulls.edges[m, 0]], room.corners_a[hulls.edges[m, 1]]
     Q = (p[0], p[1], p[2])
     low, high = box_of(corner_of(s, t, k), corner_of(s, t, k + 1), max(deepest, margin))
@@ -150,21 +152,23 @@ def edge_on_ridge(
 
 @kernel(apart=True)
 def edges_on_ridge(
-    hulls: Hulls, table: np.ndarray, s: Surface, room: Room, count: int, t: int, k: int, deepest: float, margin: float
-) -> int:
-    """Edge k of triangle t, which stands out, and the edges of the polyhedron placed in `room` that cross it.
+    hulls: Hulls, table: np.ndarray, s: Surface, room: Room, count: int, edge: tuple[int, int], deepest: float,
+    margin: float,
+) -> int:  # fmt: skip
+    """An edge of a triangle, which stands out, and the edges of the polyhedron placed in `room` that cross it.
 
     Where two edges cross it at one place, the way out is the shorter one.
     """
+    t, k = edge
     e = minus(corner_of(s, t, k + 1), corner_of(s, t, k))
     length = math.sqrt(dot(e, e))
     for m in range(table[4], table[4] + table[5]):
-        f, n, gap = edge_on_ridge(hulls, s, room, table, t, k, m, deepest, margin)
+        f, n, gap = edge_on_ridge(hulls, table, s, room, edge, m, deepest, margin)
         if f < 0.0:
             continue
         shortest = True
         for other in range(table[4], table[4] + table[5] if gap < 0.0 else table[4]):
-            g, _, depth = edge_on_ridge(hulls, s, room, table, t, k, other, deepest, margin)
+            g, _, depth = edge_on_ridge(hulls, table, s, room, edge, other, deepest, margin)
             shortest = shortest and not (g >= 0.0 and depth > gap and abs(f - g) * length <= -PLACE * gap)
         if shortest:
             count = add_to_edge(s, room, count, t, k, f, n, gap)
@@ -196,5 +200,5 @@ def hull_on_mesh(
             if of_triangle(s, t, CORNER + k) != 0:
                 count = corner_under_faces(hulls, table, s, room, count, t, k, margin)
             if of_triangle(s, t, EDGE + k) == RIDGE:
-                count = edges_on_ridge(hulls, table, s, room, count, t, k, deepest, margin)
+                count = edges_on_ridge(hulls, table, s, room, count, (t, k), deepest, margin)
     return count

@@ -26,7 +26,7 @@ from stickslip.scenes.collision.mesh import (
     triangles_near,
     typical,
 )
-from stickslip.scenes.collision.round import Point, along_segment
+from stickslip.scenes.collision.round import Axis, Point, along_segment
 from stickslip.scenes.layout import ZERO, Room
 from stickslip.scenes.rotation import rotate
 from stickslip.scenes.triangle_mesh import CORNER, EDGE, RIDGE
@@ -82,12 +82,11 @@ def ball_on_mesh(s: Surface, room: Room, P: Point, r: float, margin: float) -> i
 
 
 @kernel
-def axis_over_corner(
-    s: Surface, room: Room, count: int, t: int, k: int, p: Point, q: Point, r: float, margin: float
-) -> int:
-    """Corner k of triangle t, which stands out, and the inside of the axis p -> q of a capsule."""
+def axis_over_corner(s: Surface, room: Room, count: int, t: int, k: int, axis: Axis, margin: float) -> int:
+    """Corner k of triangle t, which stands out, and the inside of the axis of a capsule."""
     v = corner_of(s, t, k)
-    f = along_segment(v[0], v[1], v[2], p[0], p[1], p[2], q[0], q[1], q[2])
+    p, q, r = axis
+    f = along_segment(v, p, q)
     d = minus((p[0] + f * (q[0] - p[0]), p[1] + f * (q[1] - p[1]), p[2] + f * (q[2] - p[2])), v)
     distance = math.sqrt(dot(d, d))
     if not (0.0 < f < 1.0 and ON_LINE * typical(s)[0] < distance <= r + margin):
@@ -120,5 +119,5 @@ def capsule_on_mesh(s: Surface, room: Room, pose: np.ndarray, half: float, r: fl
                 if f >= 0.0 and 0.0 < g < 1.0 and -SHALLOW * half <= height <= r + margin:
                     count = add_to_edge(s, room, count, t, k, f, n, height - r)
             if of_triangle(s, t, CORNER + k) != 0:
-                count = axis_over_corner(s, room, count, t, k, p, q, r, margin)
+                count = axis_over_corner(s, room, count, t, k, Axis(p, q, r), margin)
     return count

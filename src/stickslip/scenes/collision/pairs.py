@@ -16,13 +16,21 @@ from stickslip.scenes.collision.field import Field
 from stickslip.scenes.collision.field_hull import hull_on_field
 from stickslip.scenes.collision.field_round import ball_field, capsule_on_field
 from stickslip.scenes.collision.flat import box_above, shape_plane
-from stickslip.scenes.collision.flat_pairs import hull_pair, polygon_pair
+from stickslip.scenes.collision.flat_pairs import Reach, hull_pair, polygon_pair
 from stickslip.scenes.collision.flat_smooth import form_on_hull
 from stickslip.scenes.collision.mesh import Surface
 from stickslip.scenes.collision.mesh_hull import hull_on_mesh
 from stickslip.scenes.collision.mesh_round import ball_on_mesh, capsule_on_mesh
-from stickslip.scenes.collision.round import ball_capsule, ball_plane, balls, capsule_plane, capsules, corners_plane
-from stickslip.scenes.collision.smooth import ball_form, capsule_form, ellipsoids, form_above
+from stickslip.scenes.collision.round import (
+    Ball,
+    ball_capsule,
+    ball_plane,
+    balls,
+    capsule_plane,
+    capsules,
+    corners_plane,
+)
+from stickslip.scenes.collision.smooth import Form, ball_form, capsule_form, ellipsoids, form_above
 from stickslip.scenes.layout import (
     BETWEEN,
     CAPSULE,
@@ -56,28 +64,43 @@ def digits(geoms: Geoms, i: int, j: int) -> float:
     return DIGITS * size
 
 
+@kernel
+def ball_of(geoms: Geoms, i: int, pose: np.ndarray) -> Ball:
+    """The ball that geometry i is, in its pose."""
+    return Ball((pose[0], pose[1], pose[2]), geoms.extent[i, 0])
+
+
+@kernel
+def form_of(geoms: Geoms, j: int, pose: np.ndarray) -> Form:
+    """The curved form that geometry j is, in its pose."""
+    return Form(geoms.form[j], geoms.measure[j], pose)
+
+
+@kernel
+def reach_of(geoms: Geoms, i: int, j: int, margin: float) -> Reach:
+    """How far two geometries may be apart, with the size of the smaller one."""
+    return Reach(min(geoms.bound[i], geoms.bound[j]), margin, digits(geoms, i, j))
+
+
 @entry
 def sphere_sphere(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
-    p, q = room.pose[0], room.pose[1]
-    return balls(room, ZERO, p[0], p[1], p[2], geoms.extent[i, 0], q[0], q[1], q[2], geoms.extent[j, 0], margin)
+    return balls(room, ZERO, ball_of(geoms, i, room.pose[0]), ball_of(geoms, j, room.pose[1]), margin)
 
 
 @entry
 def sphere_plane(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
-    p = room.pose[0]
-    return ball_plane(room, ZERO, p[0], p[1], p[2], geoms.extent[i, 0], room.pose[1], margin)
+    return ball_plane(room, ZERO, ball_of(geoms, i, room.pose[0]), room.pose[1], margin)
 
 
 @entry
 def sphere_capsule(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
-    p, other = room.pose[0], geoms.extent[j]
-    return ball_capsule(room, ZERO, p[0], p[1], p[2], geoms.extent[i, 0], room.pose[1], other[1], other[0], margin)
+    other = geoms.extent[j]
+    return ball_capsule(room, ZERO, ball_of(geoms, i, room.pose[0]), room.pose[1], other[1], other[0], margin)
 
 
 @entry
 def capsule_capsule(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
-    own, other = geoms.extent[i], geoms.extent[j]
-    return capsules(room, room.pose[0], own[1], own[0], room.pose[1], other[1], other[0], own[2] != 0.0, margin)
+    return capsules(room, room.pose[0], geoms.extent[i], room.pose[1], geoms.extent[j], margin)
 
 
 @entry
@@ -103,10 +126,8 @@ def capsule_and_hull(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, m
 
 @entry
 def hull_hull(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
-    size, rounding = min(geoms.bound[i], geoms.bound[j]), digits(geoms, i, j)
-    return hull_pair(
-        shapes.hulls, room, geoms.table[i], room.pose[0], geoms.table[j], room.pose[1], size, margin, rounding
-    )
+    reach = reach_of(geoms, i, j, margin)
+    return hull_pair(shapes.hulls, room, geoms.table[i], room.pose[0], geoms.table[j], room.pose[1], reach)
 
 
 @entry
@@ -129,10 +150,8 @@ def capsule_and_polygon(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int
 
 @entry
 def polygon_polygon(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
-    size, rounding = min(geoms.bound[i], geoms.bound[j]), digits(geoms, i, j)
-    return polygon_pair(
-        shapes.hulls, room, geoms.table[i], room.pose[0], geoms.table[j], room.pose[1], size, margin, rounding
-    )
+    reach = reach_of(geoms, i, j, margin)
+    return polygon_pair(shapes.hulls, room, geoms.table[i], room.pose[0], geoms.table[j], room.pose[1], reach)
 
 
 @entry
@@ -167,29 +186,24 @@ def hull_field(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin:
 
 @entry
 def plane_smooth(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
-    return form_above(room, geoms.form[j], geoms.measure[j], room.pose[0], room.pose[1], margin)
+    return form_above(room, form_of(geoms, j, room.pose[1]), room.pose[0], margin)
 
 
 @entry
 def sphere_smooth(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
-    p = room.pose[0]
-    return ball_form(
-        room, ZERO, p[0], p[1], p[2], geoms.extent[i, 0], geoms.form[j], geoms.measure[j], room.pose[1], margin
-    )
+    return ball_form(room, ZERO, ball_of(geoms, i, room.pose[0]), form_of(geoms, j, room.pose[1]), margin)
 
 
 @entry
 def capsule_smooth(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
     own = geoms.extent[i]
-    return capsule_form(room, room.pose[0], own[1], own[0], geoms.form[j], geoms.measure[j], room.pose[1], margin)
+    return capsule_form(room, room.pose[0], own[1], own[0], form_of(geoms, j, room.pose[1]), margin)
 
 
 @entry
 def hull_smooth(shapes: Shapes, geoms: Geoms, room: Room, i: int, j: int, margin: float) -> int:
-    return form_on_hull(
-        shapes.hulls, room, geoms.table[i], room.pose[0], geoms.form[j], geoms.measure[j], room.pose[1],
-        min(geoms.bound[i], geoms.bound[j]), margin,
-    )  # fmt: skip
+    size, form = min(geoms.bound[i], geoms.bound[j]), form_of(geoms, j, room.pose[1])
+    return form_on_hull(shapes.hulls, room, geoms.table[i], room.pose[0], form, size, margin)
 
 
 @entry
@@ -265,6 +279,14 @@ def link_pairs(shapes: Shapes, geoms: Geoms, room: Room) -> None:
             if (k, m) not in _addresses:
                 _addresses[k, m] = function.address(shapes, geoms, room, 0, 0, 0.0)
             shapes.code[k, m] = _addresses[k, m]
+
+
+def numbered(shapes: Shapes) -> tuple[Shapes, dict[int, Any]]:
+    """Shapes with numbers of functions in place of their addresses, and the functions by these numbers."""
+    places = np.argwhere(shapes.code != 0).tolist()
+    functions = {1 + KINDS * k + m: PAIRS[k, m] for k, m in places}
+    numbers = np.where(shapes.code != 0, 1 + np.arange(KINDS * KINDS).reshape(KINDS, KINDS), 0)
+    return shapes._replace(code=numbers), functions
 
 
 def refuse_unknown_pairs(scene: Scene) -> None:

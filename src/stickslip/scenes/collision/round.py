@@ -8,6 +8,7 @@ out.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,65 +23,78 @@ MEETING = 1e-10  # of the lengths: axes nearer to one another have no direction 
 Point = tuple[float, float, float]
 
 
+class Ball(NamedTuple):
+    """A ball (in the plane: a circle) about a point; of radius 0 the point itself."""
+
+    centre: Point
+    radius: float
+
+
+class Rod(NamedTuple):
+    """A capsule: its axis from `start` to `start` + `along`, blown up by the radius."""
+
+    start: Point
+    along: Point
+    radius: float
+
+
+class Axis(NamedTuple):
+    """The ends of a capsule's axis, and its radius."""
+
+    p: Point
+    q: Point
+    r: float
+
+
 @kernel
-def add_point(room: Room, count: int, x: float, y: float, z: float, a: float, b: float, c: float, gap: float) -> int:
-    """Append a point (x, y, z) with normal (a, b, c)."""
-    room.points[count, 0], room.points[count, 1], room.points[count, 2] = x, y, z
-    room.normals[count, 0], room.normals[count, 1], room.normals[count, 2] = a, b, c
+def add_point(room: Room, count: int, p: Point, n: Point, gap: float) -> int:
+    """Append a point p with normal n."""
+    room.points[count, 0], room.points[count, 1], room.points[count, 2] = p
+    room.normals[count, 0], room.normals[count, 1], room.normals[count, 2] = n
     room.gaps[count], room.choice[count] = gap, 0.0
     return count + 1
 
 
 @kernel
-def add_round(
-    room: Room, count: int, x: float, y: float, z: float, r: float, R: float, a: float, b: float, c: float,
-    distance: float, margin: float,
-) -> int:  # fmt: skip
-    """Append the point between the surfaces of radii r about (x, y, z) and R about a point `distance` along (a, b, c).
+def add_round(room: Room, count: int, own: Ball, R: float, n: Point, distance: float, margin: float) -> int:
+    """Append the point between the surfaces of a ball and of one of radius R, whose centre lies `distance` along n.
 
     A negative distance is that of cores which pass through one another.
     """
+    (x, y, z), r = own
+    a, b, c = n
     gap = distance - r - R
     if gap > margin:
         return count
     k = r + 0.5 * gap
-    return add_point(room, count, x + k * a, y + k * b, z + k * c, a, b, c, gap)
+    return add_point(room, count, (x + k * a, y + k * b, z + k * c), n, gap)
 
 
 @kernel
-def balls(
-    room: Room,
-    count: int,
-    x: float,
-    y: float,
-    z: float,
-    r: float,
-    X: float,
-    Y: float,
-    Z: float,
-    R: float,
-    margin: float,
-) -> int:
-    """Two balls of radii r and R; r or R may be 0."""
+def balls(room: Room, count: int, own: Ball, other: Ball, margin: float) -> int:
+    """Two balls; a radius may be 0."""
+    x, y, z = own.centre
+    X, Y, Z = other.centre
     a, b, c = X - x, Y - y, Z - z
     distance = math.sqrt(a * a + b * b + c * c)
     if distance > 0.0:
         a, b, c = a / distance, b / distance, c / distance
     else:
         a, b, c = 1.0, 0.0, 0.0
-    return add_round(room, count, x, y, z, r, R, a, b, c, distance, margin)
+    return add_round(room, count, own, other.radius, (a, b, c), distance, margin)
 
 
 @kernel
-def ball_plane(room: Room, count: int, x: float, y: float, z: float, r: float, plane: np.ndarray, margin: float) -> int:
+def ball_plane(room: Room, count: int, own: Ball, plane: np.ndarray, margin: float) -> int:
     """A ball above a half-space, whose outer normal is the z axis of its pose."""
+    (x, y, z), r = own
     a, b, c = z_axis(plane)
     height = a * (x - plane[0]) + b * (y - plane[1]) + c * (z - plane[2])
     gap = height - r
     if gap > margin:
         return count
     k = r + 0.5 * gap
-    return add_point(room, count, x - k * a, y - k * b, z - k * c, -a, -b, -c, gap)
+    return add_point(room, count, (x - k * a, y - k * b, z - k * c), (-a, -b, -c), gap)
 
 
 @kernel
@@ -91,24 +105,21 @@ def ends(pose: np.ndarray, half: float) -> tuple[float, float, float, float, flo
 
 
 @kernel
-def along_segment(x: float, y: float, z: float, p: float, q: float, r: float, P: float, Q: float, R: float) -> float:
-    """Fraction in [0, 1] of the segment p -> P whose point is nearest to x."""
-    a, b, c = P - p, Q - q, R - r
+def along_segment(x: Point, p: Point, q: Point) -> float:
+    """Fraction in [0, 1] of the segment p -> q whose point is nearest to x."""
+    a, b, c = q[0] - p[0], q[1] - p[1], q[2] - p[2]
     square = a * a + b * b + c * c
     if square == 0.0:
         return 0.0
-    return min(1.0, max(0.0, (a * (x - p) + b * (y - q) + c * (z - r)) / square))
+    return min(1.0, max(0.0, (a * (x[0] - p[0]) + b * (x[1] - p[1]) + c * (x[2] - p[2])) / square))
 
 
 @kernel
-def nearest_of_segments(
-    p: float, q: float, r: float, P: float, Q: float, R: float,
-    s: float, t: float, v: float, S: float, T: float, V: float,
-) -> tuple[float, float]:  # fmt: skip
-    """Fractions of the segments p -> P and s -> S at their nearest points."""
-    a0, a1, a2 = P - p, Q - q, R - r
-    b0, b1, b2 = S - s, T - t, V - v
-    c0, c1, c2 = p - s, q - t, r - v
+def nearest_of_segments(p: Point, q: Point, s: Point, t: Point) -> tuple[float, float]:
+    """Fractions of the segments p -> q and s -> t at their nearest points."""
+    a0, a1, a2 = q[0] - p[0], q[1] - p[1], q[2] - p[2]
+    b0, b1, b2 = t[0] - s[0], t[1] - s[1], t[2] - s[2]
+    c0, c1, c2 = p[0] - s[0], p[1] - s[1], p[2] - s[2]
     aa = a0 * a0 + a1 * a1 + a2 * a2
     bb = b0 * b0 + b1 * b1 + b2 * b2
     ab = a0 * b0 + a1 * b1 + a2 * b2
@@ -139,34 +150,41 @@ def across(a: float, b: float, c: float) -> tuple[float, float, float]:
 
 
 @kernel
-def ball_capsule(
-    room: Room, count: int, x: float, y: float, z: float, r: float, pose: np.ndarray, half: float, R: float,
-    margin: float,
-) -> int:  # fmt: skip
+def ball_capsule(room: Room, count: int, own: Ball, pose: np.ndarray, half: float, R: float, margin: float) -> int:
     """A ball and a capsule; a ball whose centre lies on the axis gets out across it."""
+    x, y, z = own.centre
     p0, p1, p2, q0, q1, q2 = ends(pose, half)
-    f = along_segment(x, y, z, p0, p1, p2, q0, q1, q2)
+    f = along_segment(own.centre, (p0, p1, p2), (q0, q1, q2))
     X, Y, Z = p0 + f * (q0 - p0), p1 + f * (q1 - p1), p2 + f * (q2 - p2)
     if (X - x) ** 2 + (Y - y) ** 2 + (Z - z) ** 2 > (MEETING * half) ** 2:
-        return balls(room, count, x, y, z, r, X, Y, Z, R, margin)
-    a, b, c = across(q0 - p0, q1 - p1, q2 - p2)
-    return add_round(room, count, x, y, z, r, R, a, b, c, 0.0, margin)
+        return balls(room, count, own, Ball((X, Y, Z), R), margin)
+    return add_round(room, count, own, R, across(q0 - p0, q1 - p1, q2 - p2), 0.0, margin)
 
 
 @kernel
-def capsules_along(
-    room: Room, p: Point, a: Point, r: float, s: Point, b: Point, R: float, low: float, high: float, margin: float
-) -> int:
-    """Parallel capsules with axes p + f a, s + g b: two points at the ends of the common part f = low .. high.
+def sum_of(p: Point, a: Point) -> Point:
+    """p + a."""
+    return p[0] + a[0], p[1] + a[1], p[2] + a[2]
+
+
+@kernel
+def point_of(rod: Rod, f: float) -> Point:
+    """The point at the fraction f of the axis."""
+    p, a = rod.start, rod.along
+    return p[0] + f * a[0], p[1] + f * a[1], p[2] + f * a[2]
+
+
+@kernel
+def capsules_along(room: Room, own: Rod, other: Rod, low: float, high: float, margin: float) -> int:
+    """Parallel capsules: two points at the ends of the common part low .. high, fractions of the first axis.
 
     One normal for both, across the first axis at the middle of the common part: axes that all but coincide, or cross
     at a tiny angle, would have two that contradict one another.
     """
+    p, a, r = own
+    s, b, R = other
     aa, bb = a[0] * a[0] + a[1] * a[1] + a[2] * a[2], b[0] * b[0] + b[1] * b[1] + b[2] * b[2]
-    f = 0.5 * (low + high)
-    g = along_segment(
-        p[0] + f * a[0], p[1] + f * a[1], p[2] + f * a[2], s[0], s[1], s[2], s[0] + b[0], s[1] + b[1], s[2] + b[2]
-    )
+    g = along_segment(point_of(own, 0.5 * (low + high)), s, sum_of(s, b))
     x, y, z = s[0] + g * b[0] - p[0], s[1] + g * b[1] - p[1], s[2] + g * b[2] - p[2]
     f = (a[0] * x + a[1] * y + a[2] * z) / aa
     x, y, z = x - f * a[0], y - f * a[1], z - f * a[2]
@@ -177,11 +195,11 @@ def capsules_along(
         x, y, z = across(a[0], a[1], a[2])
     count = ZERO
     for k in range(2):
-        f = low if k == 0 else high
-        u, v, w = p[0] + f * a[0], p[1] + f * a[1], p[2] + f * a[2]
-        g = along_segment(u, v, w, s[0], s[1], s[2], s[0] + b[0], s[1] + b[1], s[2] + b[2])
+        at = point_of(own, low if k == 0 else high)
+        u, v, w = at
+        g = along_segment(at, s, sum_of(s, b))
         d, e, h = s[0] + g * b[0] - u, s[1] + g * b[1] - v, s[2] + g * b[2] - w
-        count = add_round(room, count, u, v, w, r, R, x, y, z, x * d + y * e + z * h, margin)
+        count = add_round(room, count, Ball(at, r), R, (x, y, z), x * d + y * e + z * h, margin)
     return count
 
 
@@ -200,51 +218,54 @@ def way_out(p: Point, a: Point, s: Point, b: Point) -> tuple[float, float, float
 
 
 @kernel(apart=True)
-def planar_axes(
-    room: Room, p: Point, a: Point, r: float, s: Point, b: Point, R: float, f: float, g: float, margin: float
-) -> int:
+def planar_axes(room: Room, own: Rod, other: Rod, f: float, g: float, margin: float) -> int:
     """Planar capsules whose axes are not parallel; f, g: fractions of the axes at their nearest points.
 
     The depth of axes that cross is the least shift that parts them.  It is across one axis and brings an end of the
     other axis onto it.  So candidates are the sides of the parallelogram {y - x}, x and y on the axes, around the
     origin.
     """
+    p, a, r = own
+    s, b, R = other
     x, y, X, Y = p[0] + f * a[0], p[1] + f * a[1], s[0] + g * b[0], s[1] + g * b[1]
-    a0, a1, own = way_out(p, a, s, b)  # an end of b comes onto a
-    b0, b1, other = way_out(s, b, p, a)  # an end of a onto b, seen from b
+    a0, a1, first = way_out(p, a, s, b)  # an end of b comes onto a
+    b0, b1, second = way_out(s, b, p, a)  # an end of a onto b, seen from b
     size = math.sqrt(min(a[0] * a[0] + a[1] * a[1], b[0] * b[0] + b[1] * b[1]))
-    if max(own, other) > 0.0 and (X - x) ** 2 + (Y - y) ** 2 > (MEETING * size) ** 2:
-        return balls(room, ZERO, x, y, 0.0, r, X, Y, 0.0, R, margin)
-    if own >= other - MEETING * size:
+    if max(first, second) > 0.0 and (X - x) ** 2 + (Y - y) ** 2 > (MEETING * size) ** 2:
+        return balls(room, ZERO, Ball((x, y, 0.0), r), Ball((X, Y, 0.0), R), margin)
+    if first >= second - MEETING * size:
         g = 1.0 if a0 * b[0] + a1 * b[1] < 0.0 else 0.0
-        x, y = s[0] + g * b[0] - own * a0, s[1] + g * b[1] - own * a1
-        return add_round(room, ZERO, x, y, 0.0, r, R, a0, a1, 0.0, own, margin)
+        x, y = s[0] + g * b[0] - first * a0, s[1] + g * b[1] - first * a1
+        return add_round(room, ZERO, Ball((x, y, 0.0), r), R, (a0, a1, 0.0), first, margin)
     f = 1.0 if b0 * a[0] + b1 * a[1] < 0.0 else 0.0
-    return add_round(room, ZERO, p[0] + f * a[0], p[1] + f * a[1], 0.0, r, R, -b0, -b1, 0.0, other, margin)
+    end = (p[0] + f * a[0], p[1] + f * a[1], 0.0)
+    return add_round(room, ZERO, Ball(end, r), R, (-b0, -b1, 0.0), second, margin)
 
 
 @kernel
-def end_to_end(room: Room, p: Point, a: Point, r: float, s: Point, b: Point, R: float, f: float, margin: float) -> int:
+def end_to_end(room: Room, own: Rod, other: Rod, f: float, margin: float) -> int:
     """Capsules on one line whose axes meet at their ends, at the fraction f of the first: the normal goes along it."""
-    x, y, z = p[0] + f * a[0], p[1] + f * a[1], p[2] + f * a[2]
+    p, a, s, b = own.start, own.along, other.start, other.along
     d = s[0] + 0.5 * b[0] - p[0] - 0.5 * a[0]
     e = s[1] + 0.5 * b[1] - p[1] - 0.5 * a[1]
     h = s[2] + 0.5 * b[2] - p[2] - 0.5 * a[2]
     norm = math.sqrt(d * d + e * e + h * h)
-    return add_round(room, ZERO, x, y, z, r, R, d / norm, e / norm, h / norm, 0.0, margin)
+    end = Ball(point_of(own, f), own.radius)
+    return add_round(room, ZERO, end, other.radius, (d / norm, e / norm, h / norm), 0.0, margin)
 
 
 @kernel(apart=True)
-def spatial_axes(
-    room: Room, p: Point, a: Point, r: float, s: Point, b: Point, R: float, f: float, g: float, margin: float
-) -> int:
+def spatial_axes(room: Room, own: Rod, other: Rod, f: float, g: float, margin: float) -> int:
     """Capsules in space whose axes have no common part; f, g: fractions of the axes at their nearest points.
 
     Inside both axes the normal is the common one, a x b or -a x b.  It stays exact down to axes that meet, where a x b
     is taken, and it turns round only when one axis has passed the other.
     """
-    x, y, z = p[0] + f * a[0], p[1] + f * a[1], p[2] + f * a[2]
-    X, Y, Z = s[0] + g * b[0], s[1] + g * b[1], s[2] + g * b[2]
+    p, a, r = own
+    s, b, R = other
+    one, two = point_of(own, f), point_of(other, g)
+    x, y, z = one
+    X, Y, Z = two
     aa, bb = a[0] * a[0] + a[1] * a[1] + a[2] * a[2], b[0] * b[0] + b[1] * b[1] + b[2] * b[2]
     c0, c1, c2 = a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
     norm = math.sqrt(c0 * c0 + c1 * c1 + c2 * c2)
@@ -256,57 +277,56 @@ def spatial_axes(
         distance = c0 * (s[0] - p[0]) + c1 * (s[1] - p[1]) + c2 * (s[2] - p[2])
         if distance < -meeting:
             c0, c1, c2, distance = -c0, -c1, -c2, -distance
-        return add_round(room, ZERO, x, y, z, r, R, c0, c1, c2, distance, margin)
+        return add_round(room, ZERO, Ball(one, r), R, (c0, c1, c2), distance, margin)
     if apart:
-        return balls(room, ZERO, x, y, z, r, X, Y, Z, R, margin)
-    return end_to_end(room, p, a, r, s, b, R, f, margin)
+        return balls(room, ZERO, Ball(one, r), Ball(two, R), margin)
+    return end_to_end(room, own, other, f, margin)
 
 
 @kernel(apart=True)
-def ends_beside(
-    room: Room, count: int, p: Point, a: Point, r: float, s: Point, b: Point, R: float, f: float, g: float,
-    margin: float,
-) -> int:  # fmt: skip
+def ends_beside(room: Room, count: int, one: Rod, two: Rod, f: float, g: float, margin: float) -> int:
     """The ends of both axes that come near the inside of the other axis; f, g: fractions at the nearest points.
 
     Capsules that are nearly parallel touch in one point, but this point runs along them as fast as they turn.  With
     this point alone an end would sink in before it is seen.
     """
+    p, a, r = one
+    s, b, R = two
     if room.gaps[0] <= -0.5 * (r + R):  # the axes have all but passed one another: ends may lie on the wrong side
         return count
     for k in range(4):
         own, e = k < 2, float(k % 2)
         if e == (f if own else g):
             continue  # the point that is known
-        x, y, z = (
-            (p[0] + e * a[0], p[1] + e * a[1], p[2] + e * a[2])
-            if own
-            else (s[0] + e * b[0], s[1] + e * b[1], s[2] + e * b[2])
-        )
+        end = point_of(one, e) if own else point_of(two, e)
         q, d = (s, b) if own else (p, a)
-        h = along_segment(x, y, z, q[0], q[1], q[2], q[0] + d[0], q[1] + d[1], q[2] + d[2])
+        h = along_segment(end, q, sum_of(q, d))
         if 0.0 < h < 1.0:
-            X, Y, Z = q[0] + h * d[0], q[1] + h * d[1], q[2] + h * d[2]
+            foot = (q[0] + h * d[0], q[1] + h * d[1], q[2] + h * d[2])
             if own:
-                count = balls(room, count, x, y, z, r, X, Y, Z, R, margin)
+                count = balls(room, count, Ball(end, r), Ball(foot, R), margin)
             else:
-                count = balls(room, count, X, Y, Z, r, x, y, z, R, margin)
+                count = balls(room, count, Ball(foot, r), Ball(end, R), margin)
     return count
 
 
 @kernel
 def capsules(
-    room: Room, pose: np.ndarray, half: float, r: float, other: np.ndarray, other_half: float, R: float, planar: bool,
-    margin: float,
-) -> int:  # fmt: skip
-    """Two capsules: the nearest points and ends beside them; both ends of the common part where they are parallel."""
-    p0, p1, p2, q0, q1, q2 = ends(pose, half)
-    s0, s1, s2, t0, t1, t2 = ends(other, other_half)
+    room: Room, pose: np.ndarray, extent: np.ndarray, other: np.ndarray, other_extent: np.ndarray, margin: float
+) -> int:
+    """Two capsules: the nearest points and ends beside them; both ends of the common part where they are parallel.
+
+    The extents: radius, half the length of the axis, and whether the motion is planar.
+    """
+    p0, p1, p2, q0, q1, q2 = ends(pose, extent[1])
+    s0, s1, s2, t0, t1, t2 = ends(other, other_extent[1])
+    planar = extent[2] != 0.0
     a0, a1, a2 = q0 - p0, q1 - p1, q2 - p2
     b0, b1, b2 = t0 - s0, t1 - s1, t2 - s2
     if planar:  # remove the rounding errors of coordinates that are zero in the plane
         p2, s2, a2, b2 = 0.0, 0.0, 0.0, 0.0
     p, a, s, b = (p0, p1, p2), (a0, a1, a2), (s0, s1, s2), (b0, b1, b2)
+    one, two = Rod(p, a, extent[0]), Rod(s, b, other_extent[0])
     c0, c1, c2 = a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
     aa = a0 * a0 + a1 * a1 + a2 * a2
     bb = b0 * b0 + b1 * b1 + b2 * b2
@@ -316,21 +336,21 @@ def capsules(
         g = (a0 * (t0 - p0) + a1 * (t1 - p1) + a2 * (t2 - p2)) / aa
         low, high = max(0.0, min(f, g)), min(1.0, max(f, g))
         if high - low > 1e-6:
-            return capsules_along(room, p, a, r, s, b, R, low, high, margin)
-    f, g = nearest_of_segments(p0, p1, p2, p0 + a0, p1 + a1, p2 + a2, s0, s1, s2, s0 + b0, s1 + b1, s2 + b2)
+            return capsules_along(room, one, two, low, high, margin)
+    f, g = nearest_of_segments(p, sum_of(p, a), s, sum_of(s, b))
     if planar and not parallel:
-        count = planar_axes(room, p, a, r, s, b, R, f, g, margin)
+        count = planar_axes(room, one, two, f, g, margin)
     else:
-        count = spatial_axes(room, p, a, r, s, b, R, f, g, margin)
-    return ends_beside(room, count, p, a, r, s, b, R, f, g, margin) if count > 0 else count
+        count = spatial_axes(room, one, two, f, g, margin)
+    return ends_beside(room, count, one, two, f, g, margin) if count > 0 else count
 
 
 @kernel
 def capsule_plane(room: Room, pose: np.ndarray, half: float, r: float, plane: np.ndarray, margin: float) -> int:
     """A capsule above a half-space: its two ends."""
     p0, p1, p2, q0, q1, q2 = ends(pose, half)
-    count = ball_plane(room, ZERO, p0, p1, p2, r, plane, margin)
-    return ball_plane(room, count, q0, q1, q2, r, plane, margin)
+    count = ball_plane(room, ZERO, Ball((p0, p1, p2), r), plane, margin)
+    return ball_plane(room, count, Ball((q0, q1, q2), r), plane, margin)
 
 
 @kernel
@@ -345,6 +365,6 @@ def corners_plane(
     count = ZERO
     for s, t in ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0)):
         x, y, z = rotate(pose, s * across[0], t * across[1], 0.0)
-        count = ball_plane(room, count, p0 + x, p1 + y, p2 + z, r, plane, margin)
-        count = ball_plane(room, count, q0 + x, q1 + y, q2 + z, r, plane, margin)
+        count = ball_plane(room, count, Ball((p0 + x, p1 + y, p2 + z), r), plane, margin)
+        count = ball_plane(room, count, Ball((q0 + x, q1 + y, q2 + z), r), plane, margin)
     return count

@@ -12,38 +12,57 @@ found by Newton's method in the tangent plane of n, (H_A + H_B + gap 1) dn = P (
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from stickslip.jit import kernel
-from stickslip.scenes.collision.round import add_point, ends
-from stickslip.scenes.layout import Geoms, Room
-from stickslip.scenes.rotation import rotate, to_body, z_axis
+from stickslip.scenes.collision.round import Ball, Point, add_point, ends
+from stickslip.scenes.layout import CAPSULE, SMOOTH, Geoms, Room
+from stickslip.scenes.rotation import rotate, rotate_back, to_body, z_axis
 
 ELLIPSOID, CYLINDER, CONE, TORUS = range(4)
 UPRIGHT = 1e-6  # sine of the tilt below which a circle has no lowest point
 STEPS = 60  # of Newton's method
 HALVES = 54  # steps of a bisection along a segment: all digits of a fraction
 LEVEL = 1e-9  # slope up to which a segment lies along a form
+RIM = 1e-6  # of a size: points closer to a rim or an apex are on it
+CROSSED = 0.3  # sine of the angle between straight sides, from which on they touch at a point
+STRAIGHT = 1e4  # times the size of a form: a radius of curvature of what is straight, which keeps 12 digits
 INNER = 1e-6  # of a segment: points closer to its ends are those of its ends
 
 
+class Form(NamedTuple):
+    """A curved form, its measures, and its pose."""
+
+    kind: int
+    measure: np.ndarray
+    pose: np.ndarray
+
+
+class Circle(NamedTuple):
+    """A circle about the axis of a pose, at a height along it."""
+
+    pose: np.ndarray
+    height: float
+    radius: float
+
+
 @kernel
-def add_below(
-    room: Room, count: int, plane: np.ndarray, n: tuple[float, float, float], x: float, y: float, z: float, r: float,
-    margin: float,
-) -> int:  # fmt: skip
-    """Append the lowest point of a ball of radius r about a point of a form above a half-space with the normal n."""
+def add_below(room: Room, count: int, plane: np.ndarray, n: Point, ball: Ball, margin: float) -> int:
+    """Append the lowest point of a ball about a point of a form above a half-space with the normal n."""
+    (x, y, z), r = ball
     gap = n[0] * (x - plane[0]) + n[1] * (y - plane[1]) + n[2] * (z - plane[2]) - r
     if gap > margin:
         return count
     k = r + 0.5 * gap
-    return add_point(room, count, x - k * n[0], y - k * n[1], z - k * n[2], n[0], n[1], n[2], gap)
+    return add_point(room, count, (x - k * n[0], y - k * n[1], z - k * n[2]), n, gap)
 
 
 @kernel
-def circle_axes(n: tuple[float, float, float], pose: np.ndarray, height: float, radius: float) -> tuple:
-    """Centre C and radii d, f of a circle about the axis of `pose`: C + d is its point farthest along -n."""
+def circle_axes(n: Point, circle: Circle) -> tuple:
+    """Centre C and radii d, f of a circle: C + d is its point farthest along -n."""
+    pose, height, radius = circle
     e0, e1, e2 = z_axis(pose)
     cx, cy, cz = pose[0] + height * e0, pose[1] + height * e1, pose[2] + height * e2
     along = n[0] * e0 + n[1] * e1 + n[2] * e2
@@ -59,35 +78,37 @@ def circle_axes(n: tuple[float, float, float], pose: np.ndarray, height: float, 
 
 @kernel
 def circle_above(
-    room: Room, count: int, plane: np.ndarray, n: tuple[float, float, float], pose: np.ndarray, height: float,
-    radius: float, tube: float, margin: float,
-) -> int:  # fmt: skip
-    """Four points of a circle at `height` along the axis of `pose`, above a half-space with the normal n.
+    room: Room, count: int, plane: np.ndarray, n: Point, circle: Circle, tube: float, margin: float
+) -> int:
+    """Four points of a circle above a half-space with the normal n.
 
     `tube`: radius of a ball that goes round on it.
     """
-    (cx, cy, cz), (d0, d1, d2), (f0, f1, f2) = circle_axes(n, pose, height, radius)
-    count = add_below(room, count, plane, n, cx + d0, cy + d1, cz + d2, tube, margin)
-    count = add_below(room, count, plane, n, cx + f0, cy + f1, cz + f2, tube, margin)
-    count = add_below(room, count, plane, n, cx - d0, cy - d1, cz - d2, tube, margin)
-    return add_below(room, count, plane, n, cx - f0, cy - f1, cz - f2, tube, margin)
+    (cx, cy, cz), (d0, d1, d2), (f0, f1, f2) = circle_axes(n, circle)
+    count = add_below(room, count, plane, n, Ball((cx + d0, cy + d1, cz + d2), tube), margin)
+    count = add_below(room, count, plane, n, Ball((cx + f0, cy + f1, cz + f2), tube), margin)
+    count = add_below(room, count, plane, n, Ball((cx - d0, cy - d1, cz - d2), tube), margin)
+    return add_below(room, count, plane, n, Ball((cx - f0, cy - f1, cz - f2), tube), margin)
 
 
 @kernel(apart=True)
-def form_above(room: Room, form: int, measure: np.ndarray, plane: np.ndarray, pose: np.ndarray, margin: float) -> int:
+def form_above(room: Room, form: Form, plane: np.ndarray, margin: float) -> int:
     """Points of a curved form above a half-space, with normals from the half-space to the form."""
+    kind, measure, pose = form
     n, count = z_axis(plane), 0
-    if form == ELLIPSOID:
+    if kind == ELLIPSOID:
         q0, q1, q2 = support(measure, pose, -n[0], -n[1], -n[2])
-        return add_below(room, count, plane, n, pose[0] + q0, pose[1] + q1, pose[2] + q2, 0.0, margin)
-    if form == CYLINDER:
-        count = circle_above(room, count, plane, n, pose, -measure[1], measure[0], 0.0, margin)
-        return circle_above(room, count, plane, n, pose, measure[1], measure[0], 0.0, margin)
-    if form == CONE:
+        point = Ball((pose[0] + q0, pose[1] + q1, pose[2] + q2), 0.0)
+        return add_below(room, count, plane, n, point, margin)
+    if kind == CYLINDER:
+        count = circle_above(room, count, plane, n, Circle(pose, -measure[1], measure[0]), 0.0, margin)
+        return circle_above(room, count, plane, n, Circle(pose, measure[1], measure[0]), 0.0, margin)
+    if kind == CONE:
         e0, e1, e2 = rotate(pose, 0.0, 0.0, 0.75 * measure[1])
-        count = add_below(room, count, plane, n, pose[0] + e0, pose[1] + e1, pose[2] + e2, 0.0, margin)
-        return circle_above(room, count, plane, n, pose, -0.25 * measure[1], measure[0], 0.0, margin)
-    return circle_above(room, count, plane, n, pose, 0.0, measure[0], measure[1], margin)
+        apex = Ball((pose[0] + e0, pose[1] + e1, pose[2] + e2), 0.0)
+        count = add_below(room, count, plane, n, apex, margin)
+        return circle_above(room, count, plane, n, Circle(pose, -0.25 * measure[1], measure[0]), 0.0, margin)
+    return circle_above(room, count, plane, n, Circle(pose, 0.0, measure[0]), measure[1], margin)
 
 
 @kernel
@@ -211,35 +232,31 @@ def nearest(
 
 
 @kernel
-def ball_form(
-    room: Room, count: int, x: float, y: float, z: float, r: float, form: int, measure: np.ndarray, pose: np.ndarray,
-    margin: float,
-) -> int:  # fmt: skip
+def ball_form(room: Room, count: int, ball: Ball, form: Form, margin: float) -> int:
     """A ball and a curved form; normals from the ball to the form."""
-    p, q, s = to_body(pose, x, y, z)
-    a, b, c, distance = nearest(form, measure, p, q, s)
+    (x, y, z), r = ball
+    p, q, s = to_body(form.pose, x, y, z)
+    a, b, c, distance = nearest(form.kind, form.measure, p, q, s)
     gap = distance - r
     if gap > margin:
         return count
-    a, b, c = rotate(pose, a, b, c)
+    a, b, c = rotate(form.pose, a, b, c)
     k = distance - 0.5 * gap
-    return add_point(room, count, x - k * a, y - k * b, z - k * c, -a, -b, -c, gap)
+    return add_point(room, count, (x - k * a, y - k * b, z - k * c), (-a, -b, -c), gap)
 
 
 @kernel
-def slope_along(form: int, measure: np.ndarray, pose: np.ndarray, axis: tuple[float, ...], t: float) -> float:
+def slope_along(form: Form, axis: tuple[float, ...], t: float) -> float:
     """How fast the distance from a form grows at the fraction t of a segment, cosine of normal and segment."""
     d0, d1, d2 = axis[3] - axis[0], axis[4] - axis[1], axis[5] - axis[2]
-    p, q, s = to_body(pose, axis[0] + t * d0, axis[1] + t * d1, axis[2] + t * d2)
-    a, b, c, _ = nearest(form, measure, p, q, s)
-    a, b, c = rotate(pose, a, b, c)
+    p, q, s = to_body(form.pose, axis[0] + t * d0, axis[1] + t * d1, axis[2] + t * d2)
+    a, b, c, _ = nearest(form.kind, form.measure, p, q, s)
+    a, b, c = rotate(form.pose, a, b, c)
     return (a * d0 + b * d1 + c * d2) / math.sqrt(d0 * d0 + d1 * d1 + d2 * d2)
 
 
 @kernel
-def where_level(
-    form: int, measure: np.ndarray, pose: np.ndarray, axis: tuple[float, ...], level: float
-) -> float:  # fmt: skip
+def where_level(form: Form, axis: tuple[float, ...], level: float) -> float:
     """Fraction of a segment from which on the distance from a form grows faster than `level`.
 
     The distance from a convex form is convex along a line, and its slope grows.  Found by halves: values of a distance
@@ -248,7 +265,7 @@ def where_level(
     low, high = 0.0, 1.0
     for _ in range(HALVES):
         t = 0.5 * (low + high)
-        if slope_along(form, measure, pose, axis, t) > level:
+        if slope_along(form, axis, t) > level:
             high = t
         else:
             low = t
@@ -256,17 +273,14 @@ def where_level(
 
 
 @kernel(apart=True)
-def capsule_form(
-    room: Room, capsule: np.ndarray, half: float, r: float, form: int, measure: np.ndarray, pose: np.ndarray,
-    margin: float,
-) -> int:  # fmt: skip
+def capsule_form(room: Room, capsule: np.ndarray, half: float, r: float, form: Form, margin: float) -> int:
     """A capsule and a convex curved form: the nearest point of its axis, or where it begins and ends to lie along it.
 
     With it the two ends of the capsule, where they are near.
     """
     axis = ends(capsule, half)
-    first = where_level(form, measure, pose, axis, -LEVEL)
-    last = where_level(form, measure, pose, axis, LEVEL)
+    first = where_level(form, axis, -LEVEL)
+    last = where_level(form, axis, LEVEL)
     if last - first < INNER:
         first = 0.5 * (first + last)
         last = first
@@ -277,7 +291,7 @@ def capsule_form(
             x = axis[0] + place * (axis[3] - axis[0])
             y = axis[1] + place * (axis[4] - axis[1])
             z = axis[2] + place * (axis[5] - axis[2])
-            count = ball_form(room, count, x, y, z, r, form, measure, pose, margin)
+            count = ball_form(room, count, Ball((x, y, z), r), form, margin)
     return count
 
 
@@ -382,16 +396,111 @@ def ellipsoids(room: Room, radii: np.ndarray, p: np.ndarray, others: np.ndarray,
             break
     if gap > margin:
         return 0
-    px, py, pz = 0.5 * (p[0] + x[0] + q[0] + y[0]), 0.5 * (p[1] + x[1] + q[1] + y[1]), 0.5 * (p[2] + x[2] + q[2] + y[2])
-    return add_point(room, 0, px, py, pz, n[0], n[1], n[2], gap)
+    at = 0.5 * (p[0] + x[0] + q[0] + y[0]), 0.5 * (p[1] + x[1] + q[1] + y[1]), 0.5 * (p[2] + x[2] + q[2] + y[2])
+    return add_point(room, 0, at, (n[0], n[1], n[2]), gap)
 
 
 # -- curvature ---------------------------------------------------------------------------------------------------------
 
 
+@kernel
+def place_on(geoms: Geoms, i: int, arm: np.ndarray) -> tuple[float, float]:
+    """Distance from the axis and height along it of a point of geometry i [m].
+
+    arm: of the point from the centre of mass of its body, world axes.
+    """
+    local = geoms.local[i]
+    x, y, z = rotate_back(geoms.world[i], arm[0], arm[1], arm[2])
+    p, q, r = rotate_back(local, local[0], local[1], local[2])
+    return math.sqrt((x - p) ** 2 + (y - q) ** 2), z - r
+
+
+@kernel
+def circle_of(form: int, measure: np.ndarray, across: float, along: float) -> float:
+    """Radius of the circle about the axis that is felt at a point; negative where the form is hollow [m].
+
+    On a cone the circles shrink from the rim, at -1/4 of the height, to the apex at 3/4, which goes with the body.  The
+    hole of a torus is hollow along the ring.
+    """
+    if form == CONE:
+        return measure[0] * min(1.0, max(0.0, 0.75 - along / measure[1]))
+    return -measure[0] if form == TORUS and across < measure[0] else measure[0]
+
+
+@kernel
+def on_side(form: int, measure: np.ndarray, along: float) -> bool:
+    """Whether a point lies on the side of a cylinder or cone, between its ends, where a form is straight."""
+    if form == CONE:
+        return RIM < 0.75 - along / measure[1] < 1.0 - RIM
+    return form == CYLINDER and abs(along) < (1.0 - RIM) * measure[1]
+
+
+@kernel
+def on_end(geoms: Geoms, i: int, n: np.ndarray, arm: np.ndarray) -> bool:
+    """Whether a point of geometry i, where its normal is n or -n, lies on the flat end of a cylinder or cone."""
+    form = geoms.form[i]
+    if form != CYLINDER and form != CONE:
+        return False
+    x, y, z = z_axis(geoms.world[i])
+    if abs(n[0] * x + n[1] * y + n[2] * z) < 1.0 - 0.5 * UPRIGHT * UPRIGHT:
+        return False
+    across, along = place_on(geoms, i, arm)
+    return across < (1.0 - RIM) * geoms.measure[i, 0] and (form == CYLINDER or along < 0.0)
+
+
+@kernel
+def add_straight(H: np.ndarray, radius: float, x: float, y: float, z: float) -> None:
+    """Add a radius of curvature [m] along the unit vector (x, y, z)."""
+    H[0], H[1], H[2] = H[0] + radius * x * x, H[1] + radius * x * y, H[2] + radius * x * z
+    H[3], H[4], H[5] = H[3] + radius * y * x, H[4] + radius * y * y, H[5] + radius * y * z
+    H[6], H[7], H[8] = H[6] + radius * z * x, H[7] + radius * z * y, H[8] + radius * z * z
+
+
+@kernel
+def beside_axis(geoms: Geoms, i: int, arm: np.ndarray) -> bool:
+    """Whether a point of geometry i lies on the straight side of a capsule; arm: see `place_on`."""
+    if geoms.kind[i] != CAPSULE:
+        return False
+    _, along = place_on(geoms, i, arm)
+    return abs(along) < (1.0 - RIM) * geoms.extent[i, 1]
+
+
+@kernel
+def lie_along(geoms: Geoms, i: int, j: int, arm_i: np.ndarray, arm_j: np.ndarray) -> bool:
+    """Whether a point lies on straight sides of geometries i and j that are nearly parallel.
+
+    The point of contact runs to an end there, however slowly they turn: it has no velocity.
+    """
+    if not beside_axis(geoms, i, arm_i):
+        return False
+    _, along = place_on(geoms, j, arm_j)
+    if not (
+        beside_axis(geoms, j, arm_j) or (geoms.kind[j] == SMOOTH and on_side(geoms.form[j], geoms.measure[j], along))
+    ):
+        return False
+    (x, y, z), (a, b, c) = z_axis(geoms.world[i]), z_axis(geoms.world[j])
+    x, y, z = y * c - z * b, z * a - x * c, x * b - y * a
+    return x * x + y * y + z * z < CROSSED * CROSSED
+
+
+@kernel
+def round_curvature(geoms: Geoms, i: int, n: np.ndarray, arm: np.ndarray, straight: bool, H: np.ndarray) -> None:
+    """As `curvature`, of a ball or capsule."""
+    for k in range(9):
+        H[k] = geoms.extent[i, 0] * ((1.0 if k % 4 == 0 else 0.0) - n[k // 3] * n[k % 3])
+    if straight and beside_axis(geoms, i, arm):
+        x, y, z = z_axis(geoms.world[i])
+        add_straight(H, STRAIGHT * geoms.bound[i], x, y, z)
+
+
 @kernel(apart=True)
-def curvature(geoms: Geoms, i: int, n: np.ndarray, H: np.ndarray) -> None:
-    """Hessian (9,) of the support function of geometry i, at the midpoint, in the direction n or -n: its radii."""
+def curvature(geoms: Geoms, i: int, n: np.ndarray, arm: np.ndarray, straight: bool, H: np.ndarray) -> None:
+    """Radii of curvature (9,) of geometry i at the midpoint, where its normal is n or -n.
+
+    They are the Hessian of the support function, at rims and corners, too.  On a straight side STRAIGHT stands for an
+    infinite radius; for flat ends see `on_end`.  arm: of the point that touches, see `place_on`; straight: whether
+    sides are taken as such, see `lie_along`.
+    """
     for k in range(9):
         H[k] = 0.0
     form, measure, pose = geoms.form[i], geoms.measure[i], geoms.world[i]
@@ -400,15 +509,18 @@ def curvature(geoms: Geoms, i: int, n: np.ndarray, H: np.ndarray) -> None:
         shape_matrix(measure, pose, A)
         support_of(A, n, x, H)
         return
+    across, along = place_on(geoms, i, arm)
     # a circle of radius r about the axis e: h = r sqrt(1 - (n . e)^2), H = r t t^T / |e x n|, t along e x n
     e0, e1, e2 = z_axis(pose)
     t0, t1, t2 = e1 * n[2] - e2 * n[1], e2 * n[0] - e0 * n[2], e0 * n[1] - e1 * n[0]
     s = math.sqrt(t0 * t0 + t1 * t1 + t2 * t2)
     if s > UPRIGHT:
-        r = measure[0] / (s * s * s)
-        H[0], H[1], H[2] = r * t0 * t0, r * t0 * t1, r * t0 * t2
-        H[3], H[4], H[5] = r * t1 * t0, r * t1 * t1, r * t1 * t2
-        H[6], H[7], H[8] = r * t2 * t0, r * t2 * t1, r * t2 * t2
+        t0, t1, t2 = t0 / s, t1 / s, t2 / s
+        add_straight(H, circle_of(form, measure, across, along) / s, t0, t1, t2)
+        if straight and on_side(form, measure, along):
+            add_straight(
+                H, STRAIGHT * geoms.bound[i], t1 * n[2] - t2 * n[1], t2 * n[0] - t0 * n[2], t0 * n[1] - t1 * n[0]
+            )
     if form == TORUS:
         for j in range(3):
             for k in range(3):

@@ -25,9 +25,10 @@ from stickslip.scenes.islands.problem import (
     take_turn,
     takes_part,
     tangents,
+    was_held,
 )
-from stickslip.scenes.islands.slips import gap_beyond, spins_past, turn_as_one, turns
-from stickslip.scenes.layout import SMOOTH, ZERO, Active, Contacts
+from stickslip.scenes.islands.slips import curves, gap_beyond, spins_past, turn_as_one, turns
+from stickslip.scenes.layout import ZERO, Active, Contacts
 from stickslip.scenes.parts import Matter
 
 
@@ -56,7 +57,7 @@ def turned_on(
             more = 0.0
         else:
             u0, v0 = held, v0 + more
-    elif geoms.kind[contacts.pair[c, 1]] == SMOOTH:
+    elif curves(bodies.ahead, geoms, contacts, active, n):
         more = gap_beyond(bodies.ahead, geoms, contacts, active, n, dt)
         u0, v0 = u0 + gap_beyond(vel, geoms, contacts, active, n, -dt), v0 + more
     return more, u0, v0
@@ -116,15 +117,15 @@ def activate(matter: Matter, contacts: Contacts, count: int, vel: np.ndarray, ac
         if axes_of > 0 and dim == 3 and mu > 0.0:
             mu = stretched(bodies.mid[a if axes_of == 1 else b], mu, materials.aspect[k, m], frame)
             u0, u1, u2 = approach(active, n, bodies, vel, a, b)
-        before = active.before[n]
-        before[0], before[1], before[2] = u0, u1, u2
+        active.before[n, 0], active.before[n, 1], active.before[n, 2] = u0, u1, u2
         bias = active.bias[n]
         eps_N, eps_T = (materials.eps_N[k, m], materials.eps_T[k, m]) if options.law == 0 else (0.0, 0.0)
         if materials.curve[k, m] >= 0 and bounces:
             eps_N = restitution_of(materials, curves, k, m, -u0, mobility(bodies, a, b, active, n, 1))
-        blow = u0 < 0.0 and gap + dt * u0 <= slop and -u0 > abs(v0 - u0) and not bore(bodies, contacts, c, -u0)
-        if materials.mu_impact[k, m] >= 0.0 and blow:
+        blow = u0 < 0.0 and gap + dt * u0 <= slop and -u0 > abs(v0 - u0)
+        if materials.mu_impact[k, m] >= 0.0 and blow and not was_held(bodies, contacts, c, -u0):
             mu = materials.mu_impact[k, m]
+        blow = blow and not bore(bodies, contacts, c, -u0)
         turning, more = options.predictive and not blow and turns(bodies, a, b, dt), 0.0
         if turning:
             more, u0, v0 = turned_on(matter, contacts, active, n, vel, eps_N, (u0, v0))

@@ -15,7 +15,7 @@ import numpy as np
 
 from stickslip.contact.blocks import Coupled, diagonal_blocks
 from stickslip.contact.constants import MEMORY
-from stickslip.contact.gauss_seidel import Asked, accelerated_sweeps, new_anderson
+from stickslip.contact.gauss_seidel import Asked, Part, accelerated_sweeps, new_anderson
 from stickslip.contact.residual import plain_gauge
 from stickslip.contact.tree_problem import disc_defect
 from stickslip.jit import entry, kernel
@@ -458,7 +458,8 @@ def solve_sweeps(
     memory = 0 if sweeps <= FIRST_SWEEPS else MEMORY
     asked, anderson = Asked(sweeps, tol, memory, 1.0, CHECK_EVERY), new_anderson(memory, dim * n)
     contacts = Coupled(data, indptr, indices, q, mu)
-    _, error, _ = accelerated_sweeps(contacts, local, z, u, plain_gauge(q, n), 0, n, asked, np.empty(0), anderson)
+    part = Part(z, u, plain_gauge(q, n), 0, n)
+    _, error, _ = accelerated_sweeps(contacts, local, part, asked, np.empty(0), anderson)
     take_impulses(island, dim, z)
     return error
 

@@ -207,6 +207,16 @@ def passive_row(joints: Joints, j: int, bodies: Bodies, dt: float) -> None:
 
 
 @kernel
+def note_passed(joints: Joints, j: int, x: float) -> None:
+    """Keep how far the coordinate x of joint j has been beyond a limit at a midpoint [m]; turns times its extent."""
+    data = joints.link.numbers[j]
+    beyond = max(data[LOWER] - x, x - data[UPPER])
+    if joints.link.kind[j] != PRISMATIC:
+        beyond *= joints.link.extent[j]
+    joints.link.passed[j] = max(joints.link.passed[j], beyond)
+
+
+@kernel
 def led_velocity(joints: Joints, j: int, bodies: Bodies, free: float, sign: float, dt: float) -> float:
     """Velocity in the direction of the limit row of joint j that its given torque, rotor and motor lead to.
 
@@ -253,6 +263,7 @@ def bounded_rows(
     if data[LOWER] > -np.inf or data[UPPER] < np.inf or data[STIFFNESS] > 0.0:
         x = joint_coordinate(joints, j, A, B)
     if data[LOWER] > -np.inf or data[UPPER] < np.inf:
+        note_passed(joints, j, x)
         low, high = x - data[LOWER], data[UPPER] - x
         sign, gap, far = (1.0, low, high) if low <= high else (-1.0, high, low)
         coordinate_row(joints, j, LIMIT, sign, A, arm_a, arm_b)

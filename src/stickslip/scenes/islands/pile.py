@@ -67,12 +67,22 @@ POINT = np.dtype(
 Points = Any
 
 
+class Others(NamedTuple):
+    """Contacts that are not of spheres, with what a sweep needs of each."""
+
+    point: Points
+    D: np.ndarray  # (n, d, d) local matrices
+    S: np.ndarray  # and their inverses
+    z: np.ndarray  # (n, d) scaled impulses
+    before: np.ndarray  # those of the sweep before
+
+
 @entry
 def set_up_point(
-    bodies: Bodies, contacts: Contacts, active: Active, i: int, dim: int, place: np.ndarray, point: Points,
-    k: int, D: np.ndarray, S: np.ndarray, z: np.ndarray,
-) -> None:  # fmt: skip
-    """Write point k: active contact i, its local matrix D with inverse S, and its scaled impulse."""
+    bodies: Bodies, contacts: Contacts, active: Active, i: int, dim: int, place: np.ndarray, others: Others, k: int
+) -> None:
+    """Write point k: active contact i, its local matrix with the inverse, and its scaled impulse."""
+    point, D, S, z, _ = others
     c = active.contact[i]
     a, b, f, g = contacts.a[c], contacts.b[c], active.frame[i], point.frame[k]
     root = math.sqrt(active.mobility[i])
@@ -160,13 +170,13 @@ def push(point: Points, k: int, vel: np.ndarray, inverse: np.ndarray, d0: float,
 
 @entry
 def sweep_points(
-    point: Points, first: int, last: int, D: np.ndarray, S: np.ndarray, z: np.ndarray, before: np.ndarray,
-    beta: float, vel: np.ndarray, inverse: np.ndarray, dim: int,
-) -> float:  # fmt: skip
+    others: Others, first: int, last: int, beta: float, vel: np.ndarray, inverse: np.ndarray, dim: int
+) -> float:
     """Solve points one after the other, from y = z + beta (z - before); returns |z - y|^2.
 
     The velocities belong to y on entry and to the new z on return.
     """
+    point, D, S, z, before = others
     total = 0.0
     for k in range(first, last):
         u0, u1, u2 = point_velocity(point, k, vel)
@@ -178,7 +188,8 @@ def sweep_points(
         if dim == 3:
             y2 = z[k, 2] + beta * (z[k, 2] - before[k, 2])
             before[k, 2] = z[k, 2]
-            z0, z1, z2 = change_3d(d, S[k], u0, u1, u2, y0, y1, y2, point.mu[k], before[k, 1], before[k, 2])
+            slip = (before[k, 1], before[k, 2])
+            z0, z1, z2 = change_3d(d, S[k], (u0, u1, u2), (y0, y1, y2), point.mu[k], slip)
             z[k, 2] = z2
         else:
             q0 = u0 - d[0, 0] * y0 - d[0, 1] * y1
@@ -274,10 +285,19 @@ class Sweeping(NamedTuple):
     )
 
 
+class Sorted(NamedTuple):
+    """Contacts and bodies of an island, as `slabs_of` has sorted them."""
+
+    chosen: np.ndarray
+    begins: np.ndarray
+    members: np.ndarray
+    place: np.ndarray
+
+
 @entry
 def solve_pile(
-    bodies: Bodies, contacts: Contacts, active: Active, dim: int, chosen: np.ndarray, begins: np.ndarray,
-    members: np.ndarray, place: np.ndarray, point: Points, spheres: SphereContacts, asked: Sweeping,
+    bodies: Bodies, contacts: Contacts, active: Active, dim: int, order: Sorted, point: Points,
+    spheres: SphereContacts, asked: Sweeping,
 ) -> tuple[int, float]:  # fmt: skip
     """Sweep an island, as `slabs_of` has sorted it, from the impulses in `active` until its residual is small enough.
 
@@ -285,8 +305,10 @@ def solve_pile(
     `island.island_residual` defines it.
     """
     free, sweeps, aim, tol, momentum, pull, rising = asked
+    chosen, begins, members, place = order
     n, m, slabs = chosen.shape[0], members.shape[0], begins.shape[0] // 2
     D, S, z = np.zeros((n, dim, dim)), np.zeros((n, dim, dim)), np.zeros((n, dim))
+    others = Others(point, D, S, z, np.zeros((n, dim)))
     motion, inverse, sums = np.zeros((m + slabs, MOTION)), np.empty((m, 10)), np.zeros(slabs)
     load_bodies(bodies, members, motion, inverse)
     for s in prange(slabs):
@@ -296,7 +318,7 @@ def solve_pile(
             if k < begins[2 * s + 1]:
                 set_up_sphere_contact(bodies, contacts, active, i, dim, place, m + s, spheres, k)
             else:
-                set_up_point(bodies, contacts, active, i, dim, place, point, k, D, S, z)
+                set_up_point(bodies, contacts, active, i, dim, place, others, k)
             v0, v1, v2 = contact_velocity(active, i, bodies, bodies.free, contacts.a[c], contacts.b[c])
             sums[s] = max(sums[s], abs(v0) + norm_2d(v1, v2) + abs(active.bias[i, 0]))
     scale = largest(sums)
@@ -307,7 +329,8 @@ def solve_pile(
                 push_spheres(p, motion[p.a], motion[p.b], p.impulse[0], p.impulse[1], p.impulse[2])
             else:
                 push(point, k, motion, inverse, z[k, 0], z[k, 1], z[k, 2] if dim == 3 else 0.0)
-    before, earlier = z.copy(), motion[:m, :6].copy()
+    others.before[:] = z
+    earlier = motion[:m, :6].copy()
     theta, most, least, residual, done, aimed = 1.0, momentum, np.inf, np.inf, 0, True
     while done < sweeps and not residual <= (aim if aimed else tol):
         turn = done % (rising + LOOK_EVERY) if rising > 0 else -1
@@ -327,7 +350,7 @@ def solve_pile(
                 e = 2 * s + parity
                 first, middle, last = begins[2 * e], begins[2 * e + 1], begins[2 * e + 2]
                 sums[e] = sweep_spheres(spheres, first, middle, beta, 1.0 if done == 0 else SHARE, held, motion)
-                sums[e] += sweep_points(point, middle, last, D, S, z, before, beta, motion, inverse, dim)
+                sums[e] += sweep_points(others, middle, last, beta, motion, inverse, dim)
         change = 0.0  # in a fixed order, whatever the threads
         for s in range(slabs):
             change += sums[s]

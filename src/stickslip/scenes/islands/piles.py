@@ -48,8 +48,8 @@ from stickslip.scenes.islands.island import (
     right_side,
     take_impulses,
 )
-from stickslip.scenes.islands.pile import POINT, Sweeping, solve_pile
-from stickslip.scenes.islands.slabs import slabs_of
+from stickslip.scenes.islands.pile import POINT, Sorted, Sweeping, solve_pile
+from stickslip.scenes.islands.slabs import Lists, slabs_of
 from stickslip.scenes.islands.sphere_contacts import CONTACT
 from stickslip.scenes.parts import Island
 
@@ -102,7 +102,7 @@ class Pile:
 
     def __post_init__(self) -> None:
         arguments = (self.bodies, self.contacts, self.active, self.order, 0, len(self.order))
-        self.sorted = slabs_of(*arguments, self.head, self.follow, self.options.dim)
+        self.sorted = slabs_of(*arguments, Lists(self.head, self.follow), self.options.dim)
         self.room = layout.records(POINT, len(self.order)), layout.records(CONTACT, len(self.order))
         begins = self.sorted[1]
         alone = bool(np.all(begins[1::2] == begins[2::2]))  # contacts of spheres alone
@@ -157,7 +157,7 @@ class Pile:
     def sweep(self, sweeps: int, tol: float, momentum: float, free: int = 0, pull: float = PULL) -> None:
         """Gauss-Seidel over all contacts; the first `free` sweeps without anchors, to half the tolerance."""
         self.clock(0.0)
-        problem = (self.bodies, self.contacts, self.active, self.options.dim, *self.sorted, *self.room)
+        problem = (self.bodies, self.contacts, self.active, self.options.dim, Sorted(*self.sorted), *self.room)
         solve_pile(*problem, Sweeping(free, sweeps, AIM * tol, tol, momentum, pull, self.rising))
         self.measure()
 

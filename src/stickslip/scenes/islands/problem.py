@@ -62,6 +62,9 @@ from stickslip.scenes.rotation import times, x_axis
 # which three of four points carry the load, and friction follows the load.
 DEEPER = 0.1
 LEFT = 1e-6  # of the speed of a blow: a load that would change velocities by less was none
+# Of the speed of an approach: what was held before changed velocities by more.  What is pressed on in a step, and on a
+# curve approaches in the next, approaches by what its load changes, or four times that at the end of a rod.
+BRAKED = 0.25
 
 
 @kernel
@@ -253,13 +256,29 @@ def carries(contacts: Contacts, c: int, count: int) -> bool:
 
 
 @kernel
+def changed(bodies: Bodies, contacts: Contacts, c: int) -> float:
+    """How fast the load that point c carried in the step before would send its bodies apart [m/s]."""
+    p, mobility = contacts.impulse[c], bodies.inv_mass[contacts.a[c]] + bodies.inv_mass[contacts.b[c]]
+    return mobility * math.sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2])
+
+
+@kernel
 def bore(bodies: Bodies, contacts: Contacts, c: int, speed: float) -> bool:
     """Whether point c carried a load in the step before, beside what a blow of this speed [m/s] would make of it.
 
     Newton's method leaves some 1e-10 of the load of others at a point that carries nothing, or zero, as rounding goes.
     """
-    p, mobility = contacts.impulse[c], bodies.inv_mass[contacts.a[c]] + bodies.inv_mass[contacts.b[c]]
-    return mobility * math.sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]) > LEFT * speed
+    return changed(bodies, contacts, c) > LEFT * speed
+
+
+@kernel
+def was_held(bodies: Bodies, contacts: Contacts, c: int, speed: float) -> bool:
+    """Whether point c touched in the step before, by its load there and the speed of its approach now [m/s].
+
+    What would close by the forces of a step alone is braked in it, by less than these change, so that it meets the
+    other body at the next midpoint: it strikes there, in the next step, though it carried a load.
+    """
+    return changed(bodies, contacts, c) > BRAKED * speed
 
 
 @kernel

@@ -7,6 +7,8 @@ of threads, and neither does any bit of the result.  In a slab the contacts of s
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from stickslip.jit import entry
@@ -17,12 +19,20 @@ SLABS = 16
 OUTSIDE = -1  # a body that does not move freely
 
 
+class Lists(NamedTuple):
+    """The contacts of each body: its first one, and the next one behind each."""
+
+    head: np.ndarray
+    follow: np.ndarray
+
+
 @entry
 def breadth_first(
-    contacts: Contacts, active: Active, order: np.ndarray, first: int, start: int, head: np.ndarray,
-    follow: np.ndarray, level: np.ndarray, queue: np.ndarray,
+    contacts: Contacts, active: Active, order: np.ndarray, first: int, start: int, lists: Lists, level: np.ndarray,
+    queue: np.ndarray,
 ) -> int:  # fmt: skip
     """Levels of the bodies seen from `start`, and the bodies in the order met; returns their number."""
+    head, follow = lists
     level[start], queue[0], count, k = 0, start, 1, 0
     while k < count:
         body = queue[k]
@@ -41,8 +51,8 @@ def breadth_first(
 
 @entry
 def slabs_of(
-    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, head: np.ndarray,
-    follow: np.ndarray, dim: int,
+    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, last: int, lists: Lists,
+    dim: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
     """Contacts sorted by slab, where the groups of each slab begin, bodies as met, and their place by number.
 
@@ -50,6 +60,7 @@ def slabs_of(
 
     head (bodies,) is -1 on entry and again on return; follow (2 contacts,).
     """
+    head, follow = lists
     n = last - first
     total = head.shape[0]
     start = OUTSIDE
@@ -62,16 +73,18 @@ def slabs_of(
                 head[body] = 2 * m + side
                 start = body
     level, queue = np.full(total, -1, np.int64), np.empty(total, np.int64)
-    count = breadth_first(contacts, active, order, first, start, head, follow, level, queue)
+    count = breadth_first(contacts, active, order, first, start, lists, level, queue)
     start = queue[count - 1]  # from one end of the island to the other: many levels
     for k in range(count):
         level[queue[k]] = -1
-    breadth_first(contacts, active, order, first, start, head, follow, level, queue)
+    breadth_first(contacts, active, order, first, start, lists, level, queue)
     place = np.full(total, OUTSIDE, np.int64)
     for k in range(count):
         place[queue[k]] = k
         head[queue[k]] = -1
-    group, begins = group_levels(bodies, contacts, active, order, first, n, level, level[queue[count - 1]] + 1, dim)
+    group, begins = group_levels(
+        bodies, contacts, active, order[first:last], n, level, level[queue[count - 1]] + 1, dim
+    )
     sorted_contacts, at = np.empty(n, np.int64), begins.copy()
     for m in range(n):
         sorted_contacts[at[group[m]]] = order[first + m]
@@ -81,13 +94,13 @@ def slabs_of(
 
 @entry
 def group_levels(
-    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, first: int, n: int, level: np.ndarray,
-    levels: int, dim: int,
+    bodies: Bodies, contacts: Contacts, active: Active, order: np.ndarray, n: int, level: np.ndarray, levels: int,
+    dim: int,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Group of each contact (its slab is that of the lower level of its bodies), and where the groups begin."""
+    """Group of n contacts (its slab is that of the lower level of its bodies), and where the groups begin."""
     group, size = np.empty(n, np.int64), np.zeros(levels, np.int64)
     for m in range(n):
-        c = active.contact[order[first + m]]
+        c = active.contact[order[m]]
         a, b = contacts.a[c], contacts.b[c]
         if bodies.kind[a] == MOVING and bodies.kind[b] == MOVING:
             group[m] = min(level[a], level[b])
@@ -103,7 +116,7 @@ def group_levels(
             filled = 0
     begins = np.zeros(2 * number[levels - 1] + 3, np.int64)
     for m in range(n):
-        i = order[first + m]
+        i = order[m]
         c = active.contact[i]
         other = 0 if between_spheres(bodies, active, i, contacts.a[c], contacts.b[c], dim) else 1
         group[m] = 2 * number[group[m]] + other

@@ -25,7 +25,7 @@ import math
 import numpy as np
 
 from stickslip.jit import kernel
-from stickslip.scenes.collision.smooth import curvature
+from stickslip.scenes.collision.smooth import beside_axis, curvature, lie_along, on_end, round_curvature
 from stickslip.scenes.layout import CAPSULE, HULL, PLANE, POLYGON, SMOOTH, Active, Bodies, Contacts, Geoms, Options
 from stickslip.scenes.rotation import determinant, invert, rotate_back, times, z_axis
 
@@ -128,7 +128,7 @@ def gap_beyond(vel: np.ndarray, geoms: Geoms, contacts: Contacts, active: Active
     """
     c = active.contact[m]
     a, b, i, j = contacts.a[c], contacts.b[c], contacts.pair[c, 0], contacts.pair[c, 1]
-    if geoms.kind[j] == SMOOTH:
+    if curves(vel, geoms, contacts, active, m):
         more, _, _ = curved_beyond(vel, geoms, contacts, active, m, dt)
         return more
     v, w, p, q, n = vel[a], vel[b], active.arm_a[m], active.arm_b[m], contacts.normal[c]
@@ -178,6 +178,23 @@ def on_box_face(geoms: Geoms, contacts: Contacts, k: int) -> bool:
     return geoms.kind[i] == HULL and max(abs(x), abs(y), abs(z)) > FACE
 
 
+@kernel
+def curves(vel: np.ndarray, geoms: Geoms, contacts: Contacts, active: Active, m: int) -> bool:
+    """Whether `curved_beyond` tells what turning adds at active contact m; vel: velocities of all bodies.
+
+    So it is where a curved form touches, and where the side of a capsule touches a ball or another one: the point goes
+    along the axis there.  Of bodies that move as one the rest of this file keeps points together to the last digit.
+    """
+    c = active.contact[m]
+    i, j = contacts.pair[c, 0], contacts.pair[c, 1]
+    if geoms.kind[j] > CAPSULE:
+        return geoms.kind[j] == SMOOTH
+    p, q = active.arm_a[m], active.arm_b[m]
+    if not (beside_axis(geoms, i, p) or beside_axis(geoms, j, q)) or lie_along(geoms, i, j, p, q):
+        return False
+    return not turn_as_one(vel[contacts.a[c]], vel[contacts.b[c]])
+
+
 @kernel(apart=True)
 def curved_beyond(
     vel: np.ndarray, geoms: Geoms, contacts: Contacts, active: Active, m: int, dt: float
@@ -202,17 +219,20 @@ def curved_beyond(
     v, w, p, q, n = vel[contacts.a[k]], vel[contacts.b[k]], active.arm_a[m], active.arm_b[m], contacts.normal[k]
     i, j = contacts.pair[k, 0], contacts.pair[k, 1]
     H, K, S = np.zeros(9), np.empty(9), np.empty(9)
-    curvature(geoms, j, n, K)
+    straight = not lie_along(geoms, i, j, p, q)
+    if geoms.kind[j] == SMOOTH:
+        curvature(geoms, j, n, q, straight, K)
+    else:
+        round_curvature(geoms, j, n, q, straight, K)
     u = apart_rate(v, w, p, q)
     a, b = cross(v[3], v[4], v[5], n[0], n[1], n[2]), cross(w[3], w[4], w[5], n[0], n[1], n[2])
     t = a
     flat = geoms.kind[i] == PLANE or face
     if not flat:
         if geoms.kind[i] == SMOOTH:
-            curvature(geoms, i, n, H)
+            curvature(geoms, i, n, p, straight, H)
         else:
-            for s in range(9):
-                H[s] = geoms.extent[i, 0] * ((1.0 if s % 4 == 0 else 0.0) - n[s // 3] * n[s % 3])
+            round_curvature(geoms, i, n, p, straight, H)
         # n' lies across n: n n^T makes the matrix regular there
         size = max(geoms.extent[i, 0], geoms.bound[j])
         for s in range(9):
@@ -230,6 +250,14 @@ def curved_beyond(
                 u[2] - along * n[2] + x[2] + y[2],
             )
     d, e = times(H, t[0] - a[0], t[1] - a[1], t[2] - a[2]), times(K, t[0] - b[0], t[1] - b[1], t[2] - b[2])
+    if not flat and geoms.kind[j] == SMOOTH and on_end(geoms, j, n, q):  # K without bound: the normal turns with B
+        t, along = b, u[0] * n[0] + u[1] * n[1] + u[2] * n[2]
+        d, gap = times(H, t[0] - a[0], t[1] - a[1], t[2] - a[2]), contacts.gap[k]
+        e = (
+            u[0] - along * n[0] - d[0] - gap * t[0],
+            u[1] - along * n[1] - d[1] - gap * t[1],
+            u[2] - along * n[2] - d[2] - gap * t[2],
+        )
     f, g = cross(v[3], v[4], v[5], p[0], p[1], p[2]), cross(w[3], w[4], w[5], q[0], q[1], q[2])
     g = (g[0] - e[0], g[1] - e[1], g[2] - e[2])
     f = (f[0] + d[0], f[1] + d[1], f[2] + d[2])
@@ -247,7 +275,7 @@ def slip_beyond(
 ) -> tuple[float, float]:
     """Slip over the step beyond that of the frame, at active contact m [m/s]; vel: velocities of all bodies."""
     c = active.contact[m]
-    if geoms.kind[contacts.pair[c, 1]] == SMOOTH:
+    if curves(vel, geoms, contacts, active, m):
         _, first, second = curved_beyond(vel, geoms, contacts, active, m, dt)
         return first, second
     v, w = vel[contacts.a[c]], vel[contacts.b[c]]

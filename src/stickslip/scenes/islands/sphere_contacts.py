@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.contact.one_contact import Triple
 from stickslip.jit import entry, kernel
 from stickslip.projections import project_cone_2d, worse
 from stickslip.scenes.layout import MOVING, Active, Bodies, Contacts
@@ -165,10 +166,10 @@ def push_spheres(p: Any, va: np.ndarray, vb: np.ndarray, d0: float, d1: float, d
 
 
 @kernel(inline=True)
-def sphere_impulse(
-    p: Any, u0: float, u1: float, u2: float, y0: float, y1: float, y2: float, share: float, pull: float
-) -> tuple[float, float, float]:
+def sphere_impulse(p: Any, u: Triple, y: Triple, share: float, pull: float) -> Triple:
     """The next impulse of a contact, from velocity u at impulse y; its lift goes `share` of the way to mu |u_T|."""
+    u0, u1, u2 = u
+    y0, y1, y2 = y
     n0, n1, n2, inv_n, inv_t, mu, c = p.n[0], p.n[1], p.n[2], p.inv_n, p.inv_t, p.mu, p.anchor
     u_n, y_n = n0 * u0 + n1 * u1 + n2 * u2, n0 * y0 + n1 * y1 + n2 * y2
     t0, t1, t2 = u0 - u_n * n0, u1 - u_n * n1, u2 - u_n * n2
@@ -207,7 +208,7 @@ def sweep_spheres(
         z0, z1, z2 = z[0], z[1], z[2]
         y0, y1, y2 = z0 + beta * (z0 - before[0]), z1 + beta * (z1 - before[1]), z2 + beta * (z2 - before[2])
         before[0], before[1], before[2] = z0, z1, z2
-        z0, z1, z2 = sphere_impulse(p, u0, u1, u2, y0, y1, y2, share, pull)
+        z0, z1, z2 = sphere_impulse(p, (u0, u1, u2), (y0, y1, y2), share, pull)
         z[0], z[1], z[2] = z0, z1, z2
         d0, d1, d2 = z0 - y0, z1 - y1, z2 - y2
         change = d0 * d0 + d1 * d1 + d2 * d2
