@@ -110,7 +110,7 @@ def by_ladder(problem, r, tol):
     free, plan, room = whole(problem, pool)
     motion = tree_motion_room(n, 0, m)
     motion.contacts.r[:] = r
-    error, stage = solve_free_laws(free, plan, motion, room, tol, 1.0, 3)
+    error, stage = solve_free_laws(free, plan, motion, room, tol, 1.0, 3, False)
     return motion.contacts.r.copy(), error, stage
 
 

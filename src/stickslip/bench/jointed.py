@@ -60,7 +60,7 @@ def chain_scene(links: int, load: float) -> Any:
 
 
 def timed(scene: Any, t_end: float, tol: float) -> dict[str, Any]:
-    """Rate, failed steps and energy of a march that follows one which has loaded all kernels, optimised."""
+    """Rate, failed steps, share of time at rest and energy of a march, after one that has loaded all kernels."""
     from stickslip.run.driver import march
     from stickslip.run.records import Store
     from stickslip.run.scene_simulate import prepare_run
@@ -80,6 +80,7 @@ def timed(scene: Any, t_end: float, tol: float) -> dict[str, Any]:
     return {
         "steps_per_cpu_s": round(float(trajectory.t[-1]) / DT) / max(spent, 1e-9),
         "failed": trajectory.certificate.failed_steps,
+        "rests": float(np.mean(np.all(trajectory.q[1:] == trajectory.q[:-1], axis=1))),
         "energy": float(np.abs(energy - energy[0]).max() / swing) if swing > 0.0 else 0.0,
         "complete": bool(trajectory.t[-1] >= t_end - 0.5 * DT),
     }
@@ -135,11 +136,11 @@ def measure(quick: bool, peer: bool, folder: str | None, say: Say) -> dict[str, 
 
 
 def robot_words(row: dict[str, Any] | None, full: bool) -> list[str]:
-    """Cells of a robot: bodies, rate, failed steps, MuJoCo's rate, their ratio, verdict."""
+    """Cells of a robot: bodies, rate, failed steps, share of time at rest, MuJoCo's rate, their ratio, verdict."""
     if row is None:
-        return ["", "no such file", "", "", "", ""]
+        return ["", "no such file", "", "", "", "", ""]
     ours, theirs = row["stickslip"], row["mujoco"]
-    cells = [str(row["bodies"]), f"{ours['steps_per_cpu_s']:.3g}", str(ours["failed"])]
+    cells = [str(row["bodies"]), f"{ours['steps_per_cpu_s']:.3g}", str(ours["failed"]), f"{ours['rests']:.0%}"]
     if theirs is None:
         return [*cells, "not measured", "", "needs mujoco"]
     ratio = ours["steps_per_cpu_s"] / theirs
@@ -152,19 +153,19 @@ def table(result: dict[str, Any]) -> Any:
     from rich.table import Table
 
     shown = Table(title=f"joints, dt = {DT:g} s, {result['t_end']:g} s, robots to {TOL:g}, wanted: MuJoCo's rate")
-    for column in ("case", "bodies", "steps/processor s", "failed", "MuJoCo", "ratio", ""):
+    for column in ("case", "bodies", "steps/processor s", "failed", "at rest", "MuJoCo", "ratio", ""):
         shown.add_column(column, justify="left" if column in ("case", "") else "right")
     full = result["t_end"] >= T_END
     for name, row in result["robots"].items():
         shown.add_row(name, *robot_words(row, full))
     if result["folder"] is None:
-        shown.add_row("robots", "", "", "", "", "", "no files: stickslip bench scenes FOLDER")
+        shown.add_row("robots", "", "", "", "", "", "", "no files: stickslip bench scenes FOLDER")
     chain, generated = result["chain"], result["generated"]
     words = f"energy within {chain['energy']:.1e}"
     verdict = "kept" if chain["complete"] and chain["failed"] == 0 and chain["energy"] <= 1e-3 else "lost"
     words = f"{words}: {verdict if full else 'short run'}"
     rate = f"{chain['steps_per_cpu_s']:.3g}"
-    shown.add_row(f"chain, {LOAD:g} times the load", str(LINKS), rate, str(chain["failed"]), "", "", words)
+    shown.add_row(f"chain, {LOAD:g} times the load", str(LINKS), rate, str(chain["failed"]), "", "", "", words)
     words = f"{generated['solved']} of {generated['problems']} solved, {generated['wrong']} falsely"
-    shown.add_row("generated friction problems", "", "", "", "", "", words)
+    shown.add_row("generated friction problems", "", "", "", "", "", "", words)
     return shown

@@ -105,6 +105,7 @@ INNER_STEPS, INNER_TOL = 60, 1e-7  # of the interior point, and an error left to
 # Softness of the regular problems of the proximal point, times the least size of a contact, and its fall.  Robots, with
 # 0.1 132 ms, with 1e-4 120.
 START, FALL = 1e-4, 0.5
+FIRST_ROUNDS = 10  # of the proximal point, before the interior point is tried down to the tolerance; not varied
 LEAST_MU = 1e-3  # smaller coefficients are taken as this by the interior point: its answer is a start only
 LEAST_SPEED = (
     1e-4  # of the largest velocity: what pushes its start into the cones, at least; robots: 0 200 ms, this 193

@@ -4,9 +4,11 @@
        Newton from the last impulses; contacts that carry nothing begin at impulses of least norm, and where these let
        one slip, at impulses with which none does, if there are any (`tree_rest`)
     2  interior point from the last impulses, then Newton
-    3  interior point from the best impulses so far, down to the tolerance, and Newton: corners of a face whose gaps
-       contradict one another by rounding hold Newton up (a step of a dropped a1: 0.2 ms, by proximal point 6.8 ms)
-    4  proximal point: problems that hold on to the impulses there are; after each, a few steps of Newton
+    3  proximal point: problems that hold on to the impulses there are; after each, a few steps of Newton
+    4  interior point from the best impulses so far, down to the tolerance, and Newton: corners of a face whose gaps
+       contradict one another by rounding hold the others up (a step of a dropped a1: 0.1 ms, by proximal point 6.8 ms);
+       not before, since it moves loads: a sphere in a grasp, 1 km away, slips by 3.4e-6 m in 0.06 s
+    5  proximal point, as long as it takes
 
 Where a contact that has been at rest lets go with what is found, impulses are looked for with which none does.
 Newton comes first: from the last impulses it ends at impulses near to them, so that loads stay where they are.
@@ -39,6 +41,7 @@ from stickslip.contact.constants import (
     CALM,
     FALL,
     FARTHER,
+    FIRST_ROUNDS,
     FREE_ALPHA,
     FREE_PUSH,
     FREE_ROUNDS,
@@ -83,7 +86,7 @@ def shift_bias(problem: TreeProblem, bias: np.ndarray, soft: float, centre: np.n
 @kernel(apart=True)
 def by_proximal(
     problem: TreeProblem, plan: Plan, masses: Plan, motion: TreeMotion, room: TreeRoom, tol: float, scale: float,
-    noise: float, dim: int,
+    noise: float, dim: int, rounds: int,
 ) -> float:  # fmt: skip
     """Problems whose contacts give way to changes of their impulses, less and less; after each, Newton.
 
@@ -96,7 +99,7 @@ def by_proximal(
     size, least, a = np.inf, np.inf, START
     for i in range(n):
         size = min(size, problem.contacts.size[i])
-    for _ in range(FREE_STEPS if n > 0 else 0):
+    for _ in range(rounds):
         soft, reached = plain_rules(dim, AIM * tol * scale, TREE_STEPS, SOFT_TOL, a * size), np.inf
         copy_tree_motion(centre, motion)
         shift_bias(problem, bias, a * size, centre.contacts.r)
@@ -159,19 +162,20 @@ def solve_tree_laws(
         if error <= enough:
             least = error
             copy_tree_motion(motion, best)
-    for turn in range(3):
+    for turn in range(4 if n > 0 else 1):
         if least > enough or not least < np.inf:
             stage += 1
-            if turn < 2:
+            if turn % 2 == 0:
                 copy_tree_motion(start if turn == 0 else best, motion)
-                near = AIM * tol if turn == 1 else max(INNER_TOL, AIM * tol)
+                near = AIM * tol if turn == 2 else max(INNER_TOL, AIM * tol)
                 inner = plain_rules(dim, near * scale, INNER_STEPS, 0.0, 0.0)
                 interior_tree(problem, plan, masses, motion, inner, room, 1.0, scale)
                 last = plain_rules(dim, AIM * enough, TREE_STEPS, TREE_ALPHA, 0.0)
                 error = newton_tree(problem, plan, masses, motion, last, room, noise)
             else:
                 copy_tree_motion(best, motion)
-                error = by_proximal(problem, plan, masses, motion, room, tol, scale, noise, dim)
+                rounds = FIRST_ROUNDS if turn == 1 else FREE_STEPS
+                error = by_proximal(problem, plan, masses, motion, room, tol, scale, noise, dim, rounds)
             if error < least:
                 least = error
                 copy_tree_motion(motion, best)
@@ -185,15 +189,18 @@ def solve_tree_laws(
 
 @kernel(apart=True)
 def solve_free_laws(
-    problem: TreeProblem, plan: Plan, motion: TreeMotion, room: TreeRoom, tol: float, scale: float, dim: int
-) -> tuple[float, int]:
+    problem: TreeProblem, plan: Plan, motion: TreeMotion, room: TreeRoom, tol: float, scale: float, dim: int,
+    quick: bool,
+) -> tuple[float, int]:  # fmt: skip
     """`solve_tree_laws` for free bodies."""
     enough, best = tol * scale, room.found
-    rules = TreeRules(dim, AIM * enough, FREE_STEPS, FREE_ALPHA, 0.0, WILD, scale)
+    rules = TreeRules(dim, AIM * enough, TREE_STEPS if quick else FREE_STEPS, FREE_ALPHA, 0.0, WILD, scale)
     inner = plain_rules(dim, max(INNER_TOL, AIM * tol) * scale, INNER_STEPS, 0.0, 0.0)
     if motion.contacts.r.shape[0] > 1 and unloaded_tree(motion):
         soften_tree(problem, plan, plan, motion, rules, room, scale)
     least, stage, push = newton_tree(problem, plan, plan, motion, rules, room, 0.0), 1, FREE_PUSH
+    if quick:
+        return least, stage
     if least > enough:
         copy_tree_motion(motion, best)
     while least > enough and stage <= FREE_ROUNDS:

@@ -29,7 +29,7 @@ from stickslip.scenario import SceneScenario
 from stickslip.scenes import step
 from stickslip.scenes.collision.pairs import numbered
 from stickslip.scenes.layout import MOVING
-from stickslip.scenes.notes import record
+from stickslip.scenes.notes import record, rotor_energy
 from stickslip.scenes.parts import CREEP, HELD, OPEN_LOADS, OPEN_NORMALS, PLASTIC
 from stickslip.trajectory import Trajectory
 from stickslip.trajectory.certificate import CREEP as CREEP_TOLD
@@ -74,7 +74,7 @@ def simulated(
         return status, done, written, 0.0
     record(world.bodies, world.springs, world.options, diary, 0, records)
     if world.joints is not None:
-        records.energy[0, 0] += step.rotor_energy(world.joints, world.bodies)
+        records.energy[0, 0] += rotor_energy(world.joints, world.bodies)
     bodies, push = world.bodies, 0.0
     for i in range(bodies.kind.shape[0]):
         if bodies.kind[i] == MOVING:

@@ -11,9 +11,10 @@ from stickslip.codes import LARGEST, STEPS
 from stickslip.jit import kernel
 from stickslip.projections import worse
 from stickslip.scenes.islands.island import solve_island
+from stickslip.scenes.islands.problem import island_of
 from stickslip.scenes.layout import Bodies, Book, Contacts
 from stickslip.scenes.parts import ISLANDS, SIDE, Diary, Problems, Records, Span, World
-from stickslip.scenes.step import DONE, UNSOLVED, island_of, march, start_limit
+from stickslip.scenes.step import DONE, UNSOLVED, march, start_limit
 
 STATUS, WRITTEN, EVENTS, SOUND, REACHED, TOLD = range(6)
 """What a march tells: its status, records, impacts, whether its numbers are in bounds, and the number of steps done."""

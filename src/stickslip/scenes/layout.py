@@ -295,6 +295,7 @@ class Options(NamedTuple):
         None  # an empty array where contacts resist rolling or spinning; None: no code for it
     )
     scheme: int = 0  # `codes.STEWART` and `codes.PAOLI`, with theta = 1; 0: of Moreau and of Jean
+    repeat: bool = True  # steps that are the ones before again are written down and not computed
 
 
 class Shapes(NamedTuple):

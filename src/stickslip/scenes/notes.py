@@ -88,6 +88,13 @@ def note_impact(
 
 
 @kernel
+def tangential_load(active: Active, i: int, dim: int) -> float:
+    """Size of the friction impulse of active contact i [N s]."""
+    x, y, z = world_impulse(active, i, dim)
+    return math.sqrt(max(0.0, x**2 + y**2 + z**2 - active.r[i, 0] ** 2))
+
+
+@kernel
 def note_bodies(
     book: Book, channel: np.ndarray, a: int, b: int, state: int, impulse: tuple[float, float], t_end: float
 ) -> None:
@@ -174,7 +181,7 @@ def note_contact(
     speed = fall + abs(before[0]) + abs(before[1]) + abs(before[2])
     p = contacts.impulse[c]
     p[0], p[1], p[2] = world_impulse(active, i, dim)
-    tangential = math.sqrt(max(0.0, p[0] ** 2 + p[1] ** 2 + p[2] ** 2 - r[0] ** 2))
+    tangential = tangential_load(active, i, dim)
     state = CLOSED
     struck = not book.loaded[c] and -before[0] > noise
     second_half = options.scheme == PAOLI and active.gap[i] < -options.slop

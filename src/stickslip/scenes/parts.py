@@ -14,8 +14,14 @@ MAX_CONTACTS, LAST_SPEED, RULE_GAIN, CREEP, CREEP_SPEED, OPEN_LOADS, LOADS_NOW, 
     BOOK_SIZE, BOOK_IN_ALL
 )
 """Numbers of the book that a Lagrangian system does not write down; those with NOW are 1 or 0 in the present step."""
-PAIRS_OLD, SIDE, POINTS, ACTIVE, ROWS, ISLANDS, AFRESH, CANDIDATES, PLASTIC, HELD, RESTLESS, COUNTS = range(12)
-"""Counters that a scene keeps between calls: pairs in memory, which side is new, contact points, ..."""
+(
+    PAIRS_OLD, SIDE, POINTS, ACTIVE, ROWS, ISLANDS, AFRESH, CANDIDATES, PLASTIC, HELD, RESTLESS, RESTS, WAIT, TRIED,
+    COUNTS,
+) = range(15)  # fmt: skip
+"""Counters that a scene keeps between calls: pairs in memory, which side is new, contact points, ...
+
+RESTS: 1 where the last step ended at rest; WAIT: steps until that is tried again, TRIED: how often it was in vain.
+"""
 
 
 class World(NamedTuple):

@@ -47,7 +47,7 @@ from stickslip.scenes.islands.island import (
 )
 from stickslip.scenes.islands.joint_rows import PASSIVE, add_pull, came_apart, joint_rows, row_velocity
 from stickslip.scenes.islands.leaps import LEAPS, free_held, take_expected, take_leapt
-from stickslip.scenes.islands.problem import islands, last_impulse
+from stickslip.scenes.islands.problem import island_of, islands, last_impulse
 from stickslip.scenes.islands.renewal import ROUNDS, linearise_joints, linearise_slips, renew
 from stickslip.scenes.islands.resisting import solve_resisting_joined
 from stickslip.scenes.islands.rolling import LOOK, any_resists, enough, most_sweeps, sweep
@@ -71,6 +71,7 @@ from stickslip.scenes.parts import (
     PLASTIC,
     POINTS,
     RESTLESS,
+    RESTS,
     ROWS,
     RULE_GAIN,
     SIDE,
@@ -87,6 +88,7 @@ from stickslip.scenes.parts import (
     World,
 )
 from stickslip.scenes.push_apart import any_fast, any_sunk, deepest_at_end, parting_shifts, take_shifts
+from stickslip.scenes.rest import goes_on, keep_numbers, loads_room, look_for_rest, may_rest, repeat, stays
 from stickslip.scenes.rotation import advance
 from stickslip.scenes.struck import any_struck, at_midpoint, strike, to_end
 from stickslip.scenes.struck_joints import mark_parts
@@ -182,15 +184,6 @@ def sort_islands(problems: Problems, n: int, joints: Any, n_rows: int, count: in
             for k in range(1, count + 1):
                 row_begins[k - 1] = row_begins[k]
             row_begins[count] = n_rows
-
-
-@kernel
-def island_of(world: World, contacts: Contacts, problems: Problems, k: int) -> Any:
-    """Island k of the step."""
-    return Island(
-        world.bodies, contacts, problems.active, problems.order, problems.begins[k], problems.begins[k + 1],
-        world.joints, problems.rows, problems.row_begins[k], problems.row_begins[k + 1],
-    )  # fmt: skip
 
 
 @entry
@@ -333,11 +326,13 @@ def take_velocities(bodies: Bodies, options: Options) -> bool:
                 a, dt = bodies.pose[i], options.dt
                 before = bodies.angle[i]
                 # q_M was built from the velocity before; the angle follows the same two half steps
+                a[0] = bodies.mid[i, 0] + options.theta * dt * v[0]
+                a[1] = bodies.mid[i, 1] + options.theta * dt * v[1]
+                if v[5] == 0.0 and bodies.mid[i, 3] == a[3] and bodies.mid[i, 6] == a[6]:  # it does not turn at all
+                    continue
                 half = 2.0 * math.atan2(bodies.mid[i, 6], bodies.mid[i, 3])
                 half += 2.0 * math.pi * round((before - half) / (2.0 * math.pi))
                 bodies.angle[i] = half + options.theta * dt * v[5]
-                a[0] = bodies.mid[i, 0] + options.theta * dt * v[0]
-                a[1] = bodies.mid[i, 1] + options.theta * dt * v[1]
                 a[3], a[6] = math.cos(0.5 * bodies.angle[i]), math.sin(0.5 * bodies.angle[i])
             else:
                 advance(bodies.mid[i], v, options.theta * options.dt, bodies.pose[i])
@@ -430,6 +425,7 @@ class Outcome(NamedTuple):
     helped: int  # islands that needed what is rarely needed
     largest: int  # unknowns of the largest island
     held: int  # contacts that joints hold along their normals, and that are left out
+    known: bool  # the impulses of the last step leave all bodies at rest
 
 
 @kernel
@@ -449,7 +445,7 @@ def solve_free(
     for m in range(n):
         for j in range(dim):
             r[m, j] = active.r[island.order[island.first + m], j]
-    stage = solve_free_bodies(island, options, scale, place)
+    stage = solve_free_bodies(island, options, scale, place, False)
     if stage == 0:
         return residual
     found = measure_island(island, options, scale, options.tol)
@@ -594,7 +590,30 @@ def solve_islands(world: World, touching: Touching, problems: Problems, resume: 
     if world.joints is not None:
         left = problems.counts[RESTLESS]
         problems.counts[RESTLESS] = left - 1 if blind else (LOOKS - 1 if restless and not resume else 0)
-    return Outcome(worst, reached, solved, helped, largest, held)
+    return Outcome(worst, reached, solved, helped, largest, held, False)
+
+
+@kernel
+def largest_island(problems: Problems, dim: int) -> int:
+    """Unknowns of the largest island of the step."""
+    largest: Any = np.int64(0)
+    for k in range(problems.counts[ISLANDS]):
+        n = problems.begins[k + 1] - problems.begins[k]
+        largest = max(largest, dim * n + problems.row_begins[k + 1] - problems.row_begins[k])
+    return largest
+
+
+@kernel
+def rest_or_solve(world: World, touching: Touching, problems: Problems, resume: bool) -> tuple:
+    """Rest where the step leads to it, and else what `solve_islands` finds: the items of an `Outcome`."""
+    still, known, residual, counts = False, False, 0.0, problems.counts
+    if not resume and may_rest(world, touching, problems.active, counts):
+        still, known, residual = look_for_rest(world, touching, problems)
+    else:
+        counts[RESTS] = 0
+    if not still:
+        return solve_islands(world, touching, problems, resume)
+    return 0.0, residual, False, 0, largest_island(problems, world.options.dim), 0, known
 
 
 @kernel(apart=True)
@@ -659,6 +678,19 @@ def begin_step(
 
 
 @kernel
+def write_record(world: World, diary: Diary, span: Span, step: int, written: int, records: Records) -> int:
+    """Write a record where one is due after a number of steps; returns how many are written."""
+    if step % span.every != 0:
+        return written
+    if world.fused is not None:
+        carry_members(world.fused, world.bodies)
+    record(world.bodies, world.springs, world.options, diary, written, records)
+    if world.joints is not None:
+        records.energy[written, 0] += rotor_energy(world.joints, world.bodies)
+    return written + 1
+
+
+@kernel
 def do_steps(
     world: World, search: Search, first: Touching, second: Touching, problems: Problems, diary: Diary, span: Span,
     records: Records,
@@ -670,12 +702,20 @@ def do_steps(
     """
     options, counts, book = world.options, problems.counts, diary.book
     done: Any = np.int64(0)  # a plain 0 would compile `prepare` twice
+    again, loads = False, loads_room(world)
     written: Any = np.int64(0)
     step: Any = np.int64(book.numbers[STEPS])
     resume, leapt = span.resume, 0  # times that the step has led past a limit or a rope
     while done < span.steps:
         t = span.t0 + (step + done) * options.dt
         new, old = (first, second) if counts[SIDE] == 0 else (second, first)
+        if again and goes_on(world, span, t, done):
+            repeat(world, new, problems, diary)
+            done += 1
+            book.numbers[STEPS] = step + done
+            written = write_record(world, diary, span, step + done, written, records)
+            continue
+        again = False
         if book.counts[0] + counts[POINTS] >= book.events.shape[0] and not resume:
             return EVENTS_FULL, done, written
         if not resume and leapt == 0:
@@ -686,9 +726,8 @@ def do_steps(
                 book.numbers[FAILED_STEPS] += 1
                 if not options.go_on:
                     return APART, done, written
-        limit = start_limit(options, counts)
-        outcome = solve_islands(world, new, problems, resume)
-        if not resume and not outcome.worst <= limit:
+        outcome = Outcome(*rest_or_solve(world, new, problems, resume))
+        if not resume and not outcome.worst <= start_limit(options, counts):
             return UNSOLVED, done, written
         if leapt < LEAPS and hold_back(world, new.contacts, problems):
             leapt, resume = leapt + 1, False
@@ -701,20 +740,16 @@ def do_steps(
         resume = False
         note_outcome(book.numbers, options, outcome, counts[ACTIVE])
         counts[HELD] = max(counts[HELD], outcome.held)
+        before = keep_numbers(book, counts)
         finite = finish(world, search, new, problems, diary, t + options.dt, step + done)
+        again = outcome.known and stays(world, (new, old), problems, diary, before, loads) and options.repeat
         done += 1
         book.numbers[STEPS] = step + done
         if not finite:
             if outcome.worst <= options.tol:
                 book.numbers[FAILED_STEPS] += 1
             return NOT_FINITE, done, written
-        if (step + done) % span.every == 0:
-            if world.fused is not None:
-                carry_members(world.fused, world.bodies)
-            record(world.bodies, world.springs, options, diary, written, records)
-            if world.joints is not None:
-                records.energy[written, 0] += rotor_energy(world.joints, world.bodies)
-            written += 1
+        written = write_record(world, diary, span, step + done, written, records)
     return DONE, done, written
 
 

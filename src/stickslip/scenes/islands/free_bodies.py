@@ -151,11 +151,11 @@ def row_room(pool: Pool, k: int) -> Any:
 
 
 @kernel(apart=True)
-def solve_free_bodies(island: Island, options: Options, scale: float, place: np.ndarray) -> int:
+def solve_free_bodies(island: Island, options: Options, scale: float, place: np.ndarray, quick: bool) -> int:
     """Improve the impulses of an island without joints; returns the stage of `tree_ladder` that ended it.
 
     0: nothing was done, because sweeps of the host are faster.
-    scale: the largest velocity in the island [m/s]; place (bodies,): room.
+    scale: the largest velocity in the island [m/s]; place (bodies,): room.  quick: by Newton alone.
     """
     active, order, first, dim, n = island.active, island.order, island.first, options.dim, island.last - island.first
     m = number_bodies(island, place)
@@ -174,7 +174,7 @@ def solve_free_bodies(island: Island, options: Options, scale: float, place: np.
     for k in range(n):
         for j in range(dim):
             motion.contacts.r[k, j] = active.r[order[first + k], j]
-    _, stage = solve_free_laws(problem, plan, motion, room, options.tol, scale, dim)
+    _, stage = solve_free_laws(problem, plan, motion, room, options.tol, scale, dim, quick)
     for k in range(n):
         for j in range(dim):
             active.r[order[first + k], j] = motion.contacts.r[k, j]

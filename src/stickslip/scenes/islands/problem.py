@@ -53,6 +53,7 @@ from stickslip.scenes.layout import (
     Materials,
     Options,
 )
+from stickslip.scenes.parts import Island, Problems, World
 from stickslip.scenes.rotation import times, x_axis
 
 # Of the slop: points of a loaded pair that stand above others of it come down so far below slop.  A step leaves 1e-13 m
@@ -455,3 +456,12 @@ def islands(
                 for m in range(ROWS_PER_JOINT):
                     joints.row.island[s + m] = own if joints.row.used[s + m] else -1
     return count
+
+
+@kernel
+def island_of(world: World, contacts: Contacts, problems: Problems, k: int) -> Any:
+    """Island k of the step."""
+    return Island(
+        world.bodies, contacts, problems.active, problems.order, problems.begins[k], problems.begins[k + 1],
+        world.joints, problems.rows, problems.row_begins[k], problems.row_begins[k + 1],
+    )  # fmt: skip
