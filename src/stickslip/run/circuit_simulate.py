@@ -52,7 +52,7 @@ def simulate_circuit(
         tol=checked_tolerance(tol), locate=locate, every=every,
     )  # fmt: skip
     begin = time.perf_counter()
-    with uninterrupted():
+    with uninterrupted(), np.errstate(over="ignore", invalid="ignore"):  # the march ends where numbers end
         try:
             with opened():
                 march.begin()

@@ -61,6 +61,7 @@ TEXTS = {
     "tower of exponentials": (kinetic(f"{SPEED}**2*{'exp(' * 20}{NAME}{')' * 20}"), "mass.*finite"),
     "sech of sech": (kinetic(f"{'sech(' * 24}{NAME}{')' * 24}"), "inside sech functions may stand 3 deep"),
     "sech of exponentials": (kinetic(f"sech({'exp(' * 8}{NAME}{')' * 8})"), "inside sech functions may stand 3 deep"),
+    "sech of powers": (kinetic(f"sech((sech((sech({NAME}) + 2)**9) + {NAME})**9)"), "functions may stand 3 deep"),
     "sech within limits": (kinetic(f"sech(sqrt(exp(sin({NAME})))**3)"), None),
     "max of max": (kinetic(f"{f'max({NAME}, 2*' * 24}{NAME}{')' * 24}"), "inside max max and min may stand 3 deep"),
     "continued lines": (BALL + '\nx = """' + "\\\n" * (M // 2) + '"""', "20000 escapes"),

@@ -105,7 +105,7 @@ FUNCTIONS: dict[str, Function] = {
 }
 """Functions that an expression may call, beside `piecewise(value, condition, ..., otherwise)`."""
 _MOST_INSIDE = {HyperbolicFunction: (sp.Function, 3), MinMaxBase: (MinMaxBase, 3)}
-"""What counts inside a function of a kind, and how deep it may stand there.  Roots count as functions.
+"""What counts inside a function of a kind, and how deep it may stand there.  Powers count as functions.
 
 SymPy asks for the real and imaginary parts of x in sech(x), several times, and so on inwards; and for the common
 factors of x and y in max(x, y).  Each one more takes some times as long: 5 sech took 2 s, 7 more than 4 s.
@@ -474,9 +474,9 @@ _COMPARISONS: dict[str, Callable[[Expr, Expr], Expr]] = {
 
 
 def _depth(expression: Expr, kind: type) -> int:
-    """How many functions of a kind, or functions and roots, stand inside one another."""
-    root = kind is sp.Function and expression.is_Pow and not expression.exp.is_Integer
-    return max((_depth(part, kind) for part in expression.args), default=0) + (root or isinstance(expression, kind))
+    """How many functions of a kind, or functions and powers, stand inside one another."""
+    power = kind is sp.Function and expression.is_Pow and expression.exp != -1
+    return max((_depth(part, kind) for part in expression.args), default=0) + (power or isinstance(expression, kind))
 
 
 def _folded(part: Part) -> Part:
