@@ -42,7 +42,9 @@ def test_what_is_large_but_can_be_told_still_runs():
     np.testing.assert_allclose(large.voltage("C"), 2.0**400 * small.voltage("C"), rtol=1e-12)
 
 
-@pytest.mark.parametrize("times", [{"dt": 1e-320, "t_end": 1.0}, {"dt": 1e-4, "t_end": 1e308}, {"dt": 1e308, "t_end": 1}])
+@pytest.mark.parametrize(
+    "times", [{"dt": 1e-320, "t_end": 1.0}, {"dt": 1e-4, "t_end": 1e308}, {"dt": 1e308, "t_end": 1}]
+)
 def test_numbers_of_steps_beyond_all_numbers_are_refused(times):
     with pytest.raises(ValueError, match=r"t_end / dt must be between 1 and"):
         rectifier().simulate(**times)
