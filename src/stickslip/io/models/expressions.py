@@ -306,8 +306,8 @@ class _Parser:
         """Refuse more inside a function than SymPy can look through in a fraction of a second."""
         make = FUNCTIONS[token.text].make
         for kind, (counted, most) in _MOST_INSIDE.items():
-            kin = isinstance(make, type) and issubclass(make, kind)
-            if kin and any(_depth(part.expression, counted) > most for part in arguments):
+            asked = isinstance(make, type) and issubclass(make, kind)
+            if asked and any(_depth(part.expression, counted) > most for part in arguments):
                 what = "functions" if counted is sp.Function else "max and min"
                 raise self.error(f"inside {token.text} {what} may stand {most} deep in one another", token)
 
