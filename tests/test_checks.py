@@ -145,6 +145,7 @@ ODD = {
     "seed": lambda odd: ss.outcomes(BALL, {"y": 0.01}, 2, seed=odd),
     "seed ": lambda odd: library.granular_column(grains=3, seed=odd),
     "wrt": lambda odd: ss.sensitivity(BALL, [odd]),
+    "vary": lambda odd: ss.basins(library.impact_oscillator(), odd),
     "settle_returns": lambda odd: ss.limit_cycle(library.impact_oscillator(), settle_returns=odd),
 }
 

@@ -33,7 +33,7 @@ from stickslip.analysis.return_map import NoReturn, Setting
 from stickslip.analysis.saltation import Undefined
 from stickslip.analysis.same_cycle import Passages, shortest
 from stickslip.analysis.sections import AnySection, section_of
-from stickslip.checks import Array, counted, renamed, unknown_name
+from stickslip.checks import Array, counted, renamed, shown, unknown_name
 from stickslip.ensembles.plan import axis_values
 from stickslip.events.book import MotionError
 from stickslip.scenario import Scenario, require_scenario
@@ -167,8 +167,10 @@ def basins(
         runs, and then with lines: late starts that run on, cycles that are judged
     """
     require_scenario(scenario, "a map of basins")
-    if not vary:
-        raise ValueError("vary must name at least one coordinate, velocity or parameter.")
+    if not isinstance(vary, Mapping) or not vary:
+        raise ValueError(
+            f"vary must name at least one coordinate, velocity or parameter with its values, got {shown(vary)}."
+        )
     system = scenario.system
     known = (*system.coordinate_names, *system.velocity_names, *system.parameter_names)
     for name in vary:

@@ -474,9 +474,14 @@ _COMPARISONS: dict[str, Callable[[Expr, Expr], Expr]] = {
 
 
 def _depth(expression: Expr, kind: type) -> int:
-    """How many functions of a kind, or functions and powers, stand inside one another."""
-    power = kind is sp.Function and expression.is_Pow and expression.exp != -1
-    return max((_depth(part, kind) for part in expression.args), default=0) + (power or isinstance(expression, kind))
+    """How many functions of a kind stand inside one another; among functions a power counts too, a high one for three.
+
+    SymPy multiplies out the real part of (x + y)**9.
+    """
+    here = int(isinstance(expression, kind))
+    if kind is sp.Function and expression.is_Pow and expression.exp != -1:
+        here = 3 if expression.exp.is_Integer and abs(expression.exp) > 3 else 1
+    return here + max((_depth(part, kind) for part in expression.args), default=0)
 
 
 def _folded(part: Part) -> Part:
