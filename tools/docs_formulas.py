@@ -8,6 +8,7 @@ from latex2mathml.converter import convert
 
 _INLINE = re.compile(r'<span class="arithmatex">\\\((.*?)\\\)</span>', re.DOTALL)
 _DISPLAYED = re.compile(r'<div class="arithmatex">\s*\\\[(.*?)\\\]\s*</div>', re.DOTALL)
+_RELATION = re.compile("<mi>&#x(027C2|027FA);</mi>")  # perpendicular, equivalent: read as names of variables
 
 
 def formula(latex: str, display: str) -> str:
@@ -16,6 +17,7 @@ def formula(latex: str, display: str) -> str:
         drawn = convert(html.unescape(latex).strip(), display=display)
     except Exception as error:
         raise ValueError(f"a formula of the documentation cannot be drawn: {latex.strip()!r} ({error})") from error
+    drawn = _RELATION.sub(r'<mo lspace="0.28em" rspace="0.28em">&#x\1;</mo>', drawn)
     return drawn if display == "inline" else f'<div class="formula">{drawn}</div>'
 
 

@@ -136,8 +136,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     text = [
         "# Gallery",
         "Every entry of the library and every model file of the examples, drawn at the end of its run. A picture opens "
-        "the live page, which works without Python and without a server: of mechanisms the sliders simulate in the "
-        "browser, of scenes the pages show the recorded run ([exports](page.md#exports)).",
+        "the live page, which works without Python and without a server: its sliders simulate in the browser. Pages of "
+        "scenes with many bodies show the recorded run ([exports](page.md#exports)).",
     ]
     shelves: dict[str, list[str]] = {}
     for kind, card, shown, page in cards(folder):

@@ -2,13 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
 _CELL = "padding:0.15em 0.8em 0.15em 0;text-align:left;vertical-align:top"
 MOST_ROWS = 12
 """Rows of a table in a notebook; longer ones end with the number of rows that are left out."""
+
+
+class Answers(list[Any]):
+    """A list of answers; its text has one line for each of the first ones."""
+
+    def __repr__(self) -> str:
+        few = self[:MOST_ROWS]
+        texts = (", ".join(line.strip() for line in str(answer).splitlines()) for answer in few)
+        lines = [f"  {number}: {text}" for number, text in enumerate(texts)]
+        left = [f"  ... {len(self) - len(few)} more"] if len(self) > len(few) else []
+        return "\n".join([f"{len(self)} answer{'' if len(self) == 1 else 's'}", *lines, *left])
+
+
+class Curves(ABC):
+    """Quantities of one unit over time; the text has the first, least, largest and last value of each."""
+
+    UNIT = "J"
+
+    @abstractmethod
+    def curves(self) -> Mapping[str, Any]:
+        """The quantities by name, each with a value at each record."""
+
+    def _rows(self) -> list[list[str]]:
+        return [
+            [name, *(shown(float(x)) for x in (values[0], values.min(), values.max(), values[-1]))]
+            for name, values in self.curves().items()
+            if len(values)
+        ]
+
+    def _head(self) -> list[str]:
+        count = max(map(len, self.curves().values()))
+        return [f"{count:,} records [{self.UNIT}]", "first", "least", "largest", "last"]
+
+    def __repr__(self) -> str:
+        return "\n".join(aligned([self._head(), *self._rows()]))
+
+    def _repr_html_(self) -> str:
+        return table(self._rows(), self._head())
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

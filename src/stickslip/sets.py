@@ -223,7 +223,7 @@ class Sgn(_SetValued):
         return np.where(x > 0.0, 1.0, -1.0), np.where(x < 0.0, -1.0, 1.0)
 
     def residual(self, x: ArrayLike, y: ArrayLike, rho: ArrayLike = 1.0) -> FloatArray:
-        """Natural map of the inverse, y - prox_[-1,1](y - rho x); zero iff -y in Sgn(x).
+        """Natural map of the inverse, `y - prox_[-1,1](y - rho x)`; zero iff -y in Sgn(x).
 
         The inclusion constrains -y. As [-1, 1] is symmetric, the equation may be written for y, with the sign of x
         turned. Taking y into the clipping gives clip(rho x, y - 1, y + 1), which loses nothing to cancellation.

@@ -33,7 +33,7 @@ from stickslip.analysis.return_map import NoReturn, Setting
 from stickslip.analysis.saltation import Undefined
 from stickslip.analysis.same_cycle import Passages, shortest
 from stickslip.analysis.sections import AnySection, section_of
-from stickslip.checks import Array, renamed, unknown_name
+from stickslip.checks import Array, counted, renamed, unknown_name
 from stickslip.ensembles.plan import axis_values
 from stickslip.events.book import MotionError
 from stickslip.scenario import Scenario, require_scenario
@@ -43,6 +43,7 @@ RARE = 0.01
 _TRANSIENT = (CYCLE, IRREGULAR, AWAY)  # what a motion may seem to do before it settles
 _LONGER = (2.0, 4.0)
 _LAST = 24  # returns that are looked at
+_SHOWN = 8  # attractors in the text of a map
 _MOST_RETURNS = 12  # per cycle
 
 
@@ -104,7 +105,7 @@ class Attractor:
         return f"cycle of {self.returns}, period {self.period:.6g} s{moves}, {100 * self.share:.1f} % of the starts"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BasinMap:
     """Attractors over a grid of starts.
 
@@ -118,6 +119,15 @@ class BasinMap:
     labels: np.ndarray
     attractors: tuple[Attractor, ...]
     units: dict[str, str]
+
+    def __repr__(self) -> str:
+        grid = ", ".join(f"{name} {len(axis)}" for name, axis in zip(self.names, self.axes, strict=True))
+        few = self.attractors[:_SHOWN]
+        lines = [
+            f"basins of {self.system}: {self.labels.size} starts ({grid}), {counted(len(self.attractors), 'attractor')}"
+        ]
+        lines += [f"  {number}: {attractor.words(self.units)}" for number, attractor in enumerate(few)]
+        return "\n".join(lines + [f"  ... {len(self.attractors) - len(few)} more"] * (len(self.attractors) > len(few)))
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain values, ready for JSON."""

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from stickslip.analysis.progress import Progress, not_interrupted, reported
-from stickslip.checks import Array, renamed, unknown_name
+from stickslip.checks import Array, counted, renamed, unknown_name
 from stickslip.events.event_driven import EventDriven
 from stickslip.mechanisms.steppers.adaptive import Adaptive
 from stickslip.run.options import STEPPERS
@@ -55,7 +55,7 @@ class Errors:
     status: str = "finished"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Convergence:
     """Result of `converge`: errors of every run, slopes by stepper and norm, the judge's tolerance and seconds.
 
@@ -69,6 +69,13 @@ class Convergence:
     floor: dict[str, float]
     rows: tuple[Errors, ...]
     slopes: dict[str, dict[str, float]]
+
+    def __repr__(self) -> str:
+        lines = [f"convergence of {self.system} over {self.t_end:g} s: {counted(len(self.rows), 'run')}; slopes:"]
+        for stepper, slopes in self.slopes.items():
+            lines.append(f"  {stepper:<17}" + ", ".join(f"{norm} {slope:.2f}" for norm, slope in slopes.items()))
+        judge = f"judge: event-driven, rtol {self.rtol:g}; its own errors: "
+        return "\n".join([*lines, judge + ", ".join(f"{norm} {error:.1e}" for norm, error in self.floor.items())])
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain values, ready for JSON; what is not a number is None."""

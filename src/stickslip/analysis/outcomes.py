@@ -41,7 +41,7 @@ class Outcome:
     example: Trajectory = field(repr=False)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Outcomes:
     """Result of `outcomes`: the kinds of ends, the most frequent first.
 
@@ -73,7 +73,7 @@ class Outcomes:
     def __len__(self) -> int:
         return len(self.kinds)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         lines = [f"{len(self)} outcome{'' if len(self) == 1 else 's'} of {len(self.labels)} runs"]
         for k, kind in enumerate(self.kinds):
             note = ", the undisturbed run among them" if k == self.undisturbed else ""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stickslip import markup
 from stickslip.analysis.derivative_table import DerivativeTable
 from stickslip.analysis.doubted_terms import doubt_jumps
 from stickslip.analysis.impulse_slopes import Impulses
@@ -28,11 +29,12 @@ from stickslip.trajectory import IMPACT_COLUMNS, Trajectory
 if TYPE_CHECKING:
     import xarray as xr
 
+_ROWS, _COLUMNS = 12, 4  # that are shown; of what is left out the number is
 ZENO = 1e-9
 """Share of the run within which accumulating impacts are taken as one."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EventTimes:
     """Events of a run with the derivatives of their times.
 
@@ -42,15 +44,28 @@ class EventTimes:
     dt : (m, k), dt/dp of every event by every quantity; nan where a bound is met tangentially and nothing changes
     kinds : (m,) words as in `Trajectory.events()`
     contacts : (m,) tuples of names
+    names : (k,) quantities
     """
 
     t: Array
     dt: Array
     kinds: tuple[str, ...]
     contacts: tuple[tuple[str, ...], ...]
+    names: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.t)
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return "no events"
+        names = self.names[:_COLUMNS]
+        rows = [["time [s]", "kind", "contact", *(f"dt/d{name}" for name in names)]]
+        for t, kind, contacts, slopes in list(zip(self.t, self.kinds, self.contacts, self.dt, strict=True))[:_ROWS]:
+            rows.append([f"{t:.9g}", kind, ", ".join(contacts), *(f"{x + 0.0:.6g}" for x in slopes[:_COLUMNS])])
+        left = [f"... {len(self) - _ROWS} more events"] if len(self) > _ROWS else []
+        left += [f"... {len(self.names) - _COLUMNS} more quantities"] if len(self.names) > _COLUMNS else []
+        return "\n".join([*markup.aligned(rows), *left])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -223,6 +238,7 @@ def _along(motion: VariedMotion, names: tuple[str, ...], times: Array, run: Traj
         np.array([moment.dt for moment in moments]).reshape(len(moments), len(names)),
         tuple(moment.kind for moment in moments),
         tuple(moment.contacts for moment in moments),
+        names,
     )
     reliable = not doubts and bool(np.all(np.isfinite(X)))
     pushed = zip(*motion.pushes, strict=True) if motion.pushes else ((), ())
@@ -239,7 +255,7 @@ def _in_space(scenario: Scenario, names: tuple[str, ...], run: Trajectory, optio
     reason = "; ".join(f"t = {time:.9g} s: {said}" for time, said in doubts)
     events = EventTimes(
         np.asarray(table["time"], float), found.dt, tuple(map(str, table["kind"])),
-        tuple((str(contact),) for contact in table["contact"]),
+        tuple((str(contact),) for contact in table["contact"]), names,
     )  # fmt: skip
     X, d = found.X, found.impacts
     rows = np.stack([run.impacts()[key] for key in IMPACT_COLUMNS], axis=-1)

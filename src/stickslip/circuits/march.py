@@ -25,6 +25,7 @@ _BLOCK = 512
 """Most steps that are computed before they are checked."""
 _MOST_CUTS = 20
 """Events that are located within one step; what switches more often goes to the end of the step in one piece."""
+_BEYOND = "its energies are beyond 1e308 J; take smaller voltages, currents, capacitors or coils"
 _CHANGED_IN_PLACE = ("status", "_before")
 """Arrays that a march changes in their place; all else of its state is replaced."""
 
@@ -138,6 +139,8 @@ class March(PresentCircuit):
         s.at_end = self._at_end(s)
         self.book.record(s, np.array([True]))
         self.book.work.largest_store = self._energy(self.u, self.q)
+        if not (self.book.work.is_finite() and math.isfinite(self.start_energy)):
+            raise Stopped(_BEYOND)
 
     def advance(self, steps: int) -> None:
         """March to the end of step number `steps`, or a part of the way there.
@@ -252,7 +255,7 @@ class March(PresentCircuit):
             s.at_end = self._at_end(s)
             self._measure_ringing(s, s.at_end[0])
         self._most_in_coils = np.maximum(self._most_in_coils, np.abs(s.u_E @ self.net.B[:, self._coils]).max(axis=0))
-        self.book.add_work(s)
+        self._add_work(s)
         ends_step = abs(s.t_E[-1] - (self.k + len(s.t_E)) * self.dt) <= CLOSENESS * self.dt
         if ends_step:
             numbers = self.k + 1 + np.arange(len(s.t_E))
@@ -268,6 +271,15 @@ class March(PresentCircuit):
         for i, Lambda in zip(rows, s.Lambda[-2:], strict=True):
             self._before.append(Past(s.h, s.theta, i, Lambda / s.h))
         del self._before[:-2]
+
+    def _add_work(self, s: Steps) -> None:
+        """Book the energies of steps, unless they are beyond all numbers: nothing could be told of what follows."""
+        mark = self.book.mark()
+        self.book.add_work(s)
+        if not self.book.work.is_finite():
+            self.book.back_to(mark)
+            self.failed += 1
+            raise Stopped(f"stopped at t = {s.t_A[0]:.9g} s: {_BEYOND}")
 
     def _single(self, target: float) -> None:
         """One step to `target`, or to the event on the way there when events are located."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import math
+from dataclasses import astuple, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,10 @@ class Work:
     damping: float = 0.0  # taken out by the rule
     largest_gain: float = 0.0  # at ideal elements in one step
     largest_store: float = 0.0
+
+    def is_finite(self) -> bool:
+        """Whether all of them are numbers: a voltage of 1e160 V has an energy beyond all."""
+        return all(map(math.isfinite, astuple(self)))
 
 
 @dataclass
@@ -118,7 +123,7 @@ class CircuitRecords:
         damped = np.einsum("ni,ij,nj->n", change, net.M, change) + h * h * np.einsum("ni,ij,nj->n", u, net.K, u)
         w.damping += (s.theta - 0.5) * float(damped.sum())
         magnetic, electric = self.stored(s.u_E, s.q_E)
-        w.largest_store = max(w.largest_store, float((magnetic + electric).max(initial=0.0)))
+        w.largest_store = float((magnetic + electric).max(initial=w.largest_store))  # nan where one is
 
     def record(self, s: Steps, wanted: np.ndarray) -> None:
         """Keep those steps that `wanted` marks."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from stickslip import markup
 from stickslip.checks import unknown_name
 from stickslip.on_request import service
 from stickslip.trajectory import Certificate, CertificateEntry
@@ -75,8 +76,8 @@ class CircuitCertificate(Certificate):
         return rows
 
 
-@dataclass(frozen=True)
-class CircuitEnergies:
+@dataclass(frozen=True, repr=False)
+class CircuitEnergies(markup.Curves):
     """Energy in inductors, in capacitors, and both together, at each record [J]."""
 
     magnetic: np.ndarray
@@ -85,6 +86,10 @@ class CircuitEnergies:
     @property
     def total(self) -> np.ndarray:
         return self.magnetic + self.electric
+
+    def curves(self) -> dict[str, np.ndarray]:
+        """The energies by name."""
+        return {"magnetic": self.magnetic, "electric": self.electric, "total": self.total}
 
 
 class CircuitBook(dict[str, float]):

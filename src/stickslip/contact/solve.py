@@ -29,6 +29,7 @@ from stickslip.contact.sweeps import Sweeps
 from stickslip.debug import bar_wanted, say
 from stickslip.lcp.methods import asked
 from stickslip.lcp.problems import _check_finite, _floats, checked_tolerance
+from stickslip.markup import Answers
 
 METHODS: dict[str, type[FrictionMethod]] = {
     method.name: method
@@ -202,7 +203,7 @@ def enumerate_friction(problem: FrictionProblem, *, tol: float = TOLERANCE) -> l
         answers = [
             _solution(request, problem.impulses_of(z), Outcome(z, 0.0, 1)) for z in all_impulses(contacts, tolerance)
         ]
-    return [answer for answer in answers if answer.solved]
+    return Answers(answer for answer in answers if answer.solved)
 
 
 def _solution(request: _Request, r: np.ndarray, outcome: Outcome) -> FrictionSolution:
@@ -221,9 +222,10 @@ def _solution(request: _Request, r: np.ndarray, outcome: Outcome) -> FrictionSol
     solved = error <= tol and not runaway
     how = " - ".join(dict.fromkeys(stage.method for stage in progress.stages))
     if solved:
-        status = (
-            f"solved by {how} in {counted(outcome.iterations, 'iteration')}" if how else "solved: there is no contact"
-        )
+        if how:
+            status = f"solved by {how} in {counted(outcome.iterations, 'iteration')}"
+        else:  # enumeration of all solutions has no stages
+            status = f"solved by {method.name}" if problem.contacts else "solved: there is no contact"
     elif runaway:
         status = (
             f"not solved: at a natural map of {error:.1e} velocities are wrong by {velocity_error:.1e} of the largest; "

@@ -7,7 +7,7 @@
     3  proximal point: problems that hold on to the impulses there are; after each, a few steps of Newton
     4  interior point from the best impulses so far, down to the tolerance, and Newton: corners of a face whose gaps
        contradict one another by rounding hold the others up (a step of a dropped a1: 0.1 ms, by proximal point 6.8 ms);
-       not before, since it moves loads: a sphere in a grasp, 1 km away, slips by 3.4e-6 m in 0.06 s
+       not before, since it moves loads
     5  proximal point, as long as it takes
 
 Where a contact that has been at rest lets go with what is found, impulses are looked for with which none does.

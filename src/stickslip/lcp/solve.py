@@ -37,6 +37,7 @@ from stickslip.lcp.problems import (
 from stickslip.lcp.residuals import make_complementary, mlcp_residual
 from stickslip.lcp.scaling import is_far_out, scaled
 from stickslip.lcp.threads import in_threads
+from stickslip.markup import Answers
 
 METHODS = ("auto", "lemke", "enumerate", "gauss-seidel", "newton")
 
@@ -185,7 +186,7 @@ def enumerate_lcp(A: Any, b: Any, *, tol: float = TOLERANCE) -> list[LCPSolution
     problem = scaled(M, v) if is_far_out(M, v) else None
     with np.errstate(all="ignore" if problem is not None else None):
         points = enumerate_points(*(problem[:2] if problem is not None else (M, v)), tolerance)
-    answers = []
+    answers = Answers()
     for point in points:
         x, y = point.x if problem is None else problem.unknowns(point.x), np.empty(n)
         residual = mlcp_residual(M, v, np.zeros(n, dtype=bool), x, y)

@@ -69,7 +69,7 @@ class Contact:
         The set C of a contact in space: `Polygon` or `PowerNorm` of `stickslip.contact.sections`, or your own; None:
         the disc.
     restitution_normal, restitution_tangential : expression in coordinates, time and parameters, or RestitutionCurve
-        Coefficients eps_N(q, t), eps_T(q, t) in [0, 1] [-]; or `RestitutionCurve`, of the approach speed.
+        Coefficients eps_N(q, t), eps_T(q, t) [-], from 0 to 1; or `RestitutionCurve`, of the approach speed.
     threshold : expression in coordinates, time and parameters
         Part of the friction bound that does not depend on the load [N], [GS05] end of section 6.
     closes_when : expression, or a relation such as x > 0.1; optional

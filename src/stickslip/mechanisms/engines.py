@@ -496,18 +496,20 @@ class Reference(MechanismEngine):
             if state[k] == codes.IMPACT or lasting:
                 block.events[block.n_events] = (memory.t, k, *gamma_N, N, T, *gamma_T)
                 block.n_events += 1
+            N_before = memory.impulse_before[k]
             memory.impulse_before[k] = N
             memory.impulse_sum[k] += (N, T)
-            kept = 0.0
+            kept, held = 0.0, local.G_NN[i, i] * N
             if kind == CONTACT and problem.rounding is not None and memory.step > 1:
                 open_within = problem.g[k] > 0.0
                 reach = (
                     schemes.widened.py_func(memory.reach[k], problem.rounding[k]) if open_within else memory.reach[k]
                 )
                 kept = events.kept_reach.py_func(reach)
+                if N > 5.0 * N_before:
+                    kept = events.kept_after_jump.py_func(kept, held, gamma_N[1], dt * float(memory.step - 1))
             memory.reach[k] = kept
             if N > 0.0:
-                held = local.G_NN[i, i] * N
                 memory.reach[k] = events.reach_of.py_func(dt, unloaded[k] > 0, *gamma_N, held, kept)
                 memory.last_loaded[k] = memory.step - 1
         return work

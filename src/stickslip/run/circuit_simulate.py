@@ -52,7 +52,7 @@ def simulate_circuit(
         tol=checked_tolerance(tol), locate=locate, every=every,
     )  # fmt: skip
     begin = time.perf_counter()
-    with uninterrupted():
+    with uninterrupted(), np.errstate(over="ignore", invalid="ignore"):  # the march ends where numbers end
         try:
             with opened():
                 march.begin()
@@ -81,10 +81,10 @@ def _steps(dt: Any, t_end: Any) -> int:
     for name, value in (("dt", dt), ("t_end", t_end)):
         if not real_number(value, name) > 0.0:
             raise ValueError(f"{name} must be positive [s], got {value:g}.")
-    steps = round(t_end / dt)
-    if steps < 1 or steps > _MOST_STEPS:
-        raise ValueError(f"t_end / dt must be between 1 and {_MOST_STEPS:,} steps, got {t_end / dt:g}.")
-    return steps
+    ratio = float(t_end) / float(dt)  # inf where it is beyond all numbers
+    if not 0.5 < ratio < _MOST_STEPS + 0.5:
+        raise ValueError(f"t_end / dt must be between 1 and {_MOST_STEPS:,} steps, got {ratio:g}.")
+    return round(ratio)
 
 
 def _theta(theta: Any, net: Network, locate: bool) -> float | None:

@@ -49,7 +49,7 @@ def _nothing(done: int) -> None:
     """Progress that nobody looks at."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Snapshot:
     """State of a `Simulator`, for `Simulator.restore`; it can be pickled.
 
@@ -68,6 +68,9 @@ class Snapshot:
     memory: Array = field(default_factory=lambda: np.zeros(0), repr=False)
     recording: dict[str, Any] | None = field(default=None, repr=False)
     law: ControlLaw | str | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        return f"<Snapshot of {self.identity}: t = {self.t:g} s>"
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the records of the simulator that made it: elsewhere the recording begins at the snapshot.

@@ -42,8 +42,8 @@ class EnergyBook:
         return "\n".join(f"{name:<12}{value:>24.15g} J" for name, value in self.to_dict().items())
 
 
-@dataclass(frozen=True)
-class Energies:
+@dataclass(frozen=True, repr=False)
+class Energies(markup.Curves):
     """Kinetic, potential and total energy at each record [J], shape (n,); nan where the potential is not known."""
 
     kinetic: np.ndarray
@@ -52,3 +52,7 @@ class Energies:
     @property
     def total(self) -> np.ndarray:
         return self.kinetic + self.potential
+
+    def curves(self) -> dict[str, np.ndarray]:
+        """The energies by name."""
+        return {"kinetic": self.kinetic, "potential": self.potential, "total": self.total}

@@ -59,6 +59,15 @@ TEXTS = {
     "59 factors of a mass": (kinetic(f"{SPEED}**2*{factors('erf', 59)}"), "derivatives would be too long"),
     "factors within limits": (kinetic(factors("erf", 20)), None),
     "tower of exponentials": (kinetic(f"{SPEED}**2*{'exp(' * 20}{NAME}{')' * 20}"), "mass.*finite"),
+    "sech of sech": (kinetic(f"{'sech(' * 24}{NAME}{')' * 24}"), "inside sech functions may stand 3 deep"),
+    "sech of exponentials": (kinetic(f"sech({'exp(' * 8}{NAME}{')' * 8})"), "inside sech functions may stand 3 deep"),
+    "sech of powers": (kinetic(f"sech((sech((sech({NAME}) + 2)**9) + {NAME})**9)"), "functions may stand 3 deep"),
+    "sech within limits": (kinetic(f"sech(sqrt(exp(sin({NAME})))**3)"), None),
+    "max of max": (kinetic(f"{f'max({NAME}, 2*' * 24}{NAME}{')' * 24}"), "inside max max and min may stand 3 deep"),
+    "continued lines": (BALL + '\nx = """' + "\\\n" * (M // 2) + '"""', "20000 escapes"),
+    "closing brackets": (BALL + "\n" + "]" * M, "Invalid statement"),
+    "blanks that are none": (BALL + "\n" + "\x85" * (M // 2), "Invalid statement"),
+    "8 MB": (BALL + "\n" * 8_000_000, "characters, a model file at most 2000000"),
     "vast exponential": (kinetic(f"{SPEED}**2*exp(exp(1e300*({NAME} + 1)))"), "mass.*finite|beyond double"),
 }
 

@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import sympy as sp
+from sympy.functions.elementary.hyperbolic import HyperbolicFunction
+from sympy.functions.elementary.miscellaneous import MinMaxBase
 from sympy.printing.str import StrPrinter
 
 from stickslip.checks import unknown_name
@@ -102,6 +104,12 @@ FUNCTIONS: dict[str, Function] = {
     "heaviside": Function(sp.Heaviside, _step, 1, 2, True),
 }
 """Functions that an expression may call, beside `piecewise(value, condition, ..., otherwise)`."""
+_MOST_INSIDE = {HyperbolicFunction: (sp.Function, 3), MinMaxBase: (MinMaxBase, 3)}
+"""What counts inside a function of a kind, and how deep it may stand there.  Powers count as functions.
+
+SymPy asks for the real and imaginary parts of x in sech(x), several times, and so on inwards; and for the common
+factors of x and y in max(x, y).  Each one more takes some times as long: 5 sech took 2 s, 7 more than 4 s.
+"""
 CONSTANTS = {"pi": (sp.pi, math.pi)}
 RESERVED = (*FUNCTIONS, *CONSTANTS, *_WORDS, "piecewise")
 """Names that coordinates, velocities, parameters and definitions cannot have."""
@@ -285,6 +293,7 @@ class _Parser:
             arguments.append(self.sum())
         self.expect(")")
         function = FUNCTIONS[token.text]
+        self.require_shallow(token, arguments)
         if not function.least <= len(arguments) <= function.most:
             wanted = function.least if function.least == function.most else f"{function.least} to {function.most}"
             raise self.error(f"{token.text} takes {wanted} arguments, got {len(arguments)}", token)
@@ -292,6 +301,15 @@ class _Parser:
         if function.jumps and (constants == len(arguments) or (constants > 1 and token.text in ("max", "min"))):
             arguments = [_folded(argument) for argument in arguments]
         return self.part(lambda: function.make(*self.flat(arguments)), arguments, function.value, token)
+
+    def require_shallow(self, token: _Token, arguments: Iterable[Part]) -> None:
+        """Refuse more inside a function than SymPy can look through in a fraction of a second."""
+        make = FUNCTIONS[token.text].make
+        for kind, (counted, most) in _MOST_INSIDE.items():
+            asked = isinstance(make, type) and issubclass(make, kind)
+            if asked and any(_depth(part.expression, counted) > most for part in arguments):
+                what = "functions" if counted is sp.Function else "max and min"
+                raise self.error(f"inside {token.text} {what} may stand {most} deep in one another", token)
 
     def piecewise(self) -> Part:
         """piecewise(value, condition, value, condition, ..., otherwise)."""
@@ -453,6 +471,12 @@ _COMPARISONS: dict[str, Callable[[Expr, Expr], Expr]] = {
     "==": sp.Eq,
     "!=": sp.Ne,
 }
+
+
+def _depth(expression: Expr, kind: type) -> int:
+    """How many functions of a kind, or functions and powers, stand inside one another."""
+    power = kind is sp.Function and expression.is_Pow and expression.exp != -1
+    return max((_depth(part, kind) for part in expression.args), default=0) + (power or isinstance(expression, kind))
 
 
 def _folded(part: Part) -> Part:

@@ -18,7 +18,7 @@ from stickslip.io.printable import printable
 
 KeyPath = tuple[str | int, ...]
 LARGEST_FILE = 2_000_000
-"""Bytes of a model file."""
+"""Bytes of a model file, and characters of the text of one."""
 MOST_KEYS, MOST_VALUES, MOST_PARTS, DEEPEST, LONGEST_WORD, MOST_ESCAPES = 60_000, 50_000, 16, 64, 400, 20_000
 """Keys and entries of lists of a file, parts of a dotted key, nesting, characters of a key or number, escapes."""
 _INSIDE = {
@@ -80,7 +80,7 @@ def parse_toml(text: str, name: str) -> dict[str, Any]:
 
 _LEXEME = re.compile(
     r"""(?P<blank>(?:[ \t\r\n]++|\#[^\n]*+)+)
-    |(?P<text>\"{3}[^"\\]*+(?:(?:\\.|"(?!""))[^"\\]*+)*"{3,5}|'{3}[^']*+(?:'(?!'')[^']*+)*'{3,5}
+    |(?P<text>\"{3}[^"\\]*+(?:(?:\\[\s\S]|"(?!""))[^"\\]*+)*"{3,5}|'{3}[^']*+(?:'(?!'')[^']*+)*'{3,5}
         |"[^"\\\n]*+(?:\\.[^"\\\n]*+)*"|'[^'\n]*+')
     |(?P<word>[^\s\#"'=,\[\]{}]++)
     |(?P<mark>[\s\S])""",
@@ -93,6 +93,8 @@ def _require_readable(text: str, name: str) -> None:
 
     One pass over keys, texts and brackets, given up where a limit is passed; whether the text is TOML is not asked.
     """
+    if len(text) > LARGEST_FILE:
+        raise ModelError(f"{name} has {len(text)} characters, a model file at most {LARGEST_FILE}.")
     keys = values = depth = dots = escapes = 0
 
     def refuse(rule: str) -> ModelError:
@@ -115,7 +117,9 @@ def _require_readable(text: str, name: str) -> None:
                 raise refuse(f"a key may have {MOST_PARTS} parts with dots between them")
         else:
             mark = match[0]
-            depth = max(0, depth + (mark in "[{") - (mark in "]}"))
+            depth += (mark in "[{") - (mark in "]}")
+            if depth < 0 or mark not in "=,[]{}":
+                return  # no TOML has this mark here: `tomllib` stops at it or before it
             keys += mark in "=["
             values += mark == ","
             dots = 0

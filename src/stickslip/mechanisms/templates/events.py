@@ -195,6 +195,18 @@ def kept_reach(reach):
 
 
 @dev
+def kept_after_jump(kept, held, gamma_N_E, since):
+    """The length that a contact keeps after an impulse that jumped, and changed gamma_N by `held`.
+
+    A contact that has not left (LEAVES) drifts apart by what is left of gamma_N: by rounding, and by what a solver may
+    leave.  How long it will is not known: balls that touch swing together from blow to blow.  `since`, for how long the
+    run has lasted [s], takes the place of that time.
+    """
+    known = LEAVES if gamma_N_E <= LEAVES * held else CANCELLED
+    return max(kept, known * held * since)
+
+
+@dev
 def close_step(step, dt, directions, contacts, memory):
     """Remember the impulses of a step with closed contacts; return (work of the contacts, rows of the LCP).
 
@@ -218,6 +230,7 @@ def close_step(step, dt, directions, contacts, memory):
             rows -= 2  # three of a contact with two tangents: no slip is split in two
         if contacts.kinds[k] != SPRING:
             work += 0.5 * N * (gamma_A[k, 0] + gamma_E[k, 0]) + 0.5 * T * (gamma_A[k, 1] + gamma_E[k, 1])
+        N_before = memory.N_before[k]
         memory.N_before[k] = N
         memory.total[k, 0] += N
         memory.total[k, 1] += T
@@ -227,6 +240,8 @@ def close_step(step, dt, directions, contacts, memory):
         memory.reach[k] = kept
         if N > 0.0:
             new, held = memory.last_loaded[k] < step - 1, diagonal[k, 0] * N
+            if KEEPS and contacts.kinds[k] == CONTACT and N > 5.0 * N_before:
+                kept = kept_after_jump(kept, held, gamma_E[k, 0], dt * float64(step))
             memory.reach[k] = reach_of(dt, new, gamma_A[k, 0], gamma_E[k, 0], held, kept)
             memory.last_loaded[k] = step
     return work, rows
