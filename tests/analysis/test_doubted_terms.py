@@ -73,7 +73,11 @@ def test_friction_that_jumps_with_the_speed_is_doubted():
 
 @pytest.mark.parametrize(
     "force",
-    [-a * sp.sign(v) * sp.Abs(v) ** sp.Rational(3, 2), -sp.Piecewise((a * v, v > 0.5), (a / 2, True))],
+    [
+        -a * sp.sign(v) * sp.Abs(v) ** sp.Rational(3, 2),
+        -sp.Piecewise((a * v, v > 0.5), (a / 2, True)),
+        -a * sp.Max(0, x) ** sp.Rational(3, 2) * sp.sign(v) * v**2 - 5 * x,
+    ],
 )
 def test_steps_whose_sides_meet_are_no_doubt(force):
     scenario = driven(force, 0.4)
@@ -85,7 +89,12 @@ def test_steps_whose_sides_meet_are_no_doubt(force):
 
 
 def test_sides_that_do_not_meet_are_doubted():
-    for force in (-a * sp.sign(v) * (1 + v**2), -sp.Piecewise((a * v, v > 0.5), (a, True))):
+    for force in (
+        -a * sp.sign(v) * (1 + v**2),
+        -sp.Piecewise((a * v, v > 0.5), (a, True)),
+        -a * sp.Max(0, -x) * sp.sign(v),  # there at x < 0 alone: it was wrong by a third, and called reliable
+        -a * sp.sign(x * v) * v**2,  # jumps at x = 0, too
+    ):
         found = ss.sensitivity(driven(force, 0.4), ["a"], samples=2)
         assert not found.reliable and "may jump" in found.reason
 
@@ -117,3 +126,46 @@ def test_a_contact_of_hertz():
     exact = [bounced(*(y + 1e-30j * (i == j) for i, y in enumerate(at)), 0.8).imag / 1e-30 for j in range(3)]
     assert found.trajectory.q[-1, 0] == pytest.approx(bounced(*at, 0.8), abs=1e-9)
     assert found.reliable and found.end[0] == pytest.approx(exact, rel=1e-8)
+
+
+def pushed(power):
+    far = ss.Contact("far", gap=99.0 + x)
+    system = ss.LagrangianSystem.from_energies(
+        [x], velocities=[v], kinetic=v**2 / 2, forces=[-a * sp.Max(0, x) ** power], contacts=[far],
+        parameters={a: 10.0}, name="pushed",
+    )  # fmt: skip
+    return ss.Scenario(system, [-0.3], [1.0], 0.01, 1.2)
+
+
+def test_powers_whose_slope_has_no_bound():
+    """It leaves with the speed it came with.  Beside the kink times round off: dx/dx_0 was -335,482, not -1."""
+    steep, mild = (ss.sensitivity(pushed(sp.Rational(n, 4)), ["x", "v"], samples=2) for n in (1, 3))
+    assert steep.end[:, 0] == pytest.approx([-1.0, 0.0], abs=1e-2) and steep.end[1, 1] == pytest.approx(-1.0, abs=1e-2)
+    assert not steep.reliable and "have a corner" in steep.reason
+    assert mild.reliable and mild.end[:, 0] == pytest.approx([-1.0, 0.0], abs=1e-6)
+    with pytest.raises(ValueError, match="have a corner"):
+        ss.gradient(lambda q, u: q[0], pushed(sp.Rational(1, 4)), ["x", "v"])
+
+
+def test_powers_in_a_coefficient_of_friction():
+    """v' = -g (a + sqrt(max(0, x - b))): wrong by 2e-5, and called reliable; energy gives v^2 at a place."""
+    floor = ss.Contact("floor", gap=y, slip=x, friction=a + sp.sqrt(sp.Max(0, x - b)))
+    system = ss.LagrangianSystem.from_energies(
+        [x, y], velocities=[v, w], kinetic=(v**2 + w**2) / 2, potential=10 * y, contacts=[floor],
+        parameters={a: 0.1, b: 0.2}, name="slider",
+    )  # fmt: skip
+    scenario = ss.Scenario(system, [0, 0], [2.0, 0], 0.01, 0.25)
+    found = ss.sensitivity(scenario, ["a", "b", "v"], samples=2)
+    (place, _), (speed, _) = found.trajectory.q[-1], found.trajectory.u[-1]
+    assert speed**2 / 2 == pytest.approx(2.0 - 10 * (0.1 * place + (place - 0.2) ** 1.5 / 1.5), rel=1e-9)
+    force = -10 * (0.1 + math.sqrt(place - 0.2))
+    exact = [-10 * place, 10 * math.sqrt(place - 0.2), 2.0]  # of the energy at a place, by a, b, v
+    assert found.reliable
+    assert speed * found.end[2] - force * found.end[0] == pytest.approx(exact, rel=1e-6)
+
+
+def test_inverses_with_corners():
+    """asin(sin(3 x)) is a zigzag; asin(x / 4) is smooth here."""
+    zigzag = ss.sensitivity(driven(-a * sp.asin(sp.sin(3 * x)), 0.7), ["x"], samples=2)
+    assert not zigzag.reliable and "have a corner" in zigzag.reason
+    assert ss.sensitivity(driven(-a * sp.asin(x / 4), 0.7), ["x"], samples=2).reliable

@@ -188,6 +188,31 @@ def test_two_tangents():
     assert found.impulses.dtangential == pytest.approx(-np.outer([0.6, 0.8], [0.1 * speed, push]), abs=1e-8)
 
 
+def test_a_blow_that_turns_the_slip():
+    """With e_T = 0.6 a slip of 0.3 m/s is turned by friction, which is that of |v| behind: there was no derivative."""
+    x, y, v, w, s, base, rise, e = sp.symbols("x y v w s base rise e")
+    floor = ss.Contact(
+        "floor", gap=y, slip=x, friction=ss.FrictionCurve(base + rise * s, s), restitution_normal=e,
+        restitution_tangential=0.6,
+    )  # fmt: skip
+    system = ss.LagrangianSystem.from_energies(
+        [x, y], velocities=[v, w], kinetic=(v**2 + w**2) / 2, potential=10 * y, contacts=[floor],
+        parameters={base: 0.1, rise: 0.05, e: 0.6}, name="point",
+    )  # fmt: skip
+    at = (0.1, 0.05, 0.6, 0.3, 0.3)
+    found = ss.sensitivity(
+        ss.Scenario(system, [0, 0.3], [0.3, 0], 0.01, 0.5), ["base", "rise", "e", "y", "v"], samples=2
+    )
+
+    def turned(base, rise, *others):
+        return slowed_by_a_blow(base, -rise, *others)  # v < 0 behind the blow
+
+    exact = np.transpose([turned(*(z + 1e-30j * (i == j) for i, z in enumerate(at))).imag / 1e-30 for j in range(5)])
+    assert found.trajectory.u[-1, 0] == pytest.approx(turned(*at)[1], rel=1e-9) and found.trajectory.u[-1, 0] < -0.1
+    assert found.reliable and found.end[[0, 2]] == pytest.approx(exact[:2], rel=1e-9, abs=1e-9)
+    assert found.impulses.dtangential[0] == pytest.approx(exact[2], rel=1e-9, abs=1e-9)
+
+
 def test_print_dataset_file_and_bad_names(tmp_path):
     ball = ss.library.bouncing_ball()
     found = ss.sensitivity(ball, ["g", "restitution"], t_end=1.0, samples=3)

@@ -152,7 +152,7 @@ class AdjointMotion(VariedMotion):
         if not arcs:
             return
         begin, done = self.X, self.done
-        fine = None if self.again or not self.compares else self._cut(arcs, 2 * PIECES)
+        fine = None if self.again or not self.compares else self._cut(arcs, 2)
         self.done = done
         cut = self._cut(arcs)
         if cut is None:
@@ -188,9 +188,11 @@ class AdjointMotion(VariedMotion):
         grown = h[:, None, None] * np.einsum("s,jsab->jab", WEIGHTS, K)
         return A, np.eye(n) + grown[:, :, :n], grown[:, :, n]
 
-    def _cut(self, arcs: list[Arc], share: int = PIECES) -> tuple[Array, Array, Array, list[tuple[int, int]]] | None:
-        """Nodes, states, lengths of pieces and marks of samples of arcs, `share` pieces for each; None where nothing is
-        in them."""
+    def _cut(self, arcs: list[Arc], finer: int = 1) -> tuple[Array, Array, Array, list[tuple[int, int]]] | None:
+        """Nodes, states, lengths of pieces and marks of samples of arcs; None where nothing is in them.
+
+        finer : into how many each of the pieces is cut
+        """
         times, states, lengths, marks, n = [], [], [], [], 2 * self.f
         count = 0
         for arc in arcs:
@@ -202,7 +204,7 @@ class AdjointMotion(VariedMotion):
             edges, asked = self._edges(arc, inside)
             whole, i = max(arc.t_E - arc.t_A, 1e-300), 0
             for begin, length, wanted in zip(edges[:-1], np.diff(edges), asked, strict=True):
-                pieces = max(1, int(np.ceil(share * length / whole - 1e-9))) if length > 0.0 else 0
+                pieces = finer * max(1, int(np.ceil(PIECES * length / whole - 1e-9))) if length > 0.0 else 0
                 if pieces:
                     h = np.full(pieces, length / pieces)
                     lengths.append(h)

@@ -16,7 +16,7 @@ _ON = 1e-12  # share of a level's terms below which it is zero
 _ASIDE = 1e-9  # share of a parameter by which it is moved, to see whether it may be
 _WIDE, _NARROW, _FALLS = "1e-6", "1e-18", 1e-4  # distances to a step of a force, and by how much its two sides near
 _DIGITS = 50
-_PLACES = 4  # at which the two sides of a step are compared
+_PLACES = 24  # at which the two sides of a step are compared
 
 
 def doubt_jumps(motion: VariedMotion) -> None:
@@ -54,39 +54,71 @@ def doubt_jumps(motion: VariedMotion) -> None:
 def _meets(entry: Any, step: Any, fast: set[Any], motion: VariedMotion) -> bool:
     """Whether both sides of an expression meet where a step in it changes sides, as those of sign(v) v^2 do.
 
-    They are compared near zeros of the step's levels at random places, which are found where the level is linear in a
-    velocity.  Both sides must near one another as the distance falls.
+    They are compared near zeros of the step's levels at random places.  Both sides must near one another as the
+    distance falls.  Each of the terms with the step has to be seen: max(0, -x) sign(v) says nothing at x > 0.
     """
     import mpmath
     import sympy as sp
 
     equations: Any = _equations(motion)
+    branches = equations.parameters[len(equations.parameters) - len(motion.system.kink_contacts) :]
     values = dict(zip(equations.parameters, motion.p.tolist(), strict=False))
+    values = {symbol: value for symbol, value in values.items() if symbol not in branches}
+    mark = sp.Dummy(real=True)
+    summed = sp.Add.make_args(sp.expand_mul(entry.xreplace({step: mark})))
+    terms = [x.xreplace({mark: step}) for x in summed if x.has(mark)]
     rng = np.random.default_rng(0)
     for level in levels_of(step):
-        linear = [x for x in sorted(level.free_symbols & fast, key=str) if not level.diff(x).free_symbols & fast]
-        if not linear:
-            if level.free_symbols & fast:
+        if not level.free_symbols & fast:
+            continue  # it turns with place and time: an event
+        seen = np.zeros(len(terms), dtype=bool)
+        for factor in _factors(level):
+            x = next((y for y in _by_speed(factor, fast) if not factor.diff(y).has(y)), None)
+            if x is None:
                 return False
-            continue
-        x = linear[0]
-        others = sorted((entry.free_symbols | level.free_symbols) - {x} - set(values), key=str)
-        zero = sp.lambdify(others, (x - level / level.diff(x)).expand().xreplace(values), "mpmath")
-        sides = sp.lambdify([x, *others], entry.xreplace(values), "mpmath")
-        for _ in range(_PLACES):
-            place = [mpmath.mpf(float(y)) for y in rng.uniform(0.1, 1.0, len(others))]
-            with mpmath.workdps(_DIGITS):
-                try:
-                    at = zero(*place)
-                    wide, narrow = (
-                        abs(sides(at + mpmath.mpf(d), *place) - sides(at - mpmath.mpf(d), *place))
-                        for d in (_WIDE, _NARROW)
-                    )
-                    if not narrow <= _FALLS * wide + mpmath.mpf("1e-30"):
+            others = sorted((entry.free_symbols | level.free_symbols) - {x} - set(values), key=str)
+            zero = sp.lambdify(others, (x - factor / factor.diff(x)).expand().xreplace(values), "mpmath")
+            sides = sp.lambdify([x, *others], [y.xreplace(values) for y in (entry, *terms)], "mpmath")
+            for _ in range(_PLACES):
+                place = [_somewhere(y, y in branches, rng) for y in others]
+                with mpmath.workdps(_DIGITS):
+                    try:
+                        at = zero(*place)
+                        wide, narrow = (
+                            [abs(a - b) for a, b in zip(sides(at + d, *place), sides(at - d, *place), strict=True)]
+                            for d in (mpmath.mpf(_WIDE), mpmath.mpf(_NARROW))
+                        )
+                        if not narrow[0] <= _FALLS * wide[0] + mpmath.mpf("1e-30"):
+                            return False
+                    except (TypeError, ValueError, ZeroDivisionError, OverflowError):
                         return False
-                except (TypeError, ValueError, ZeroDivisionError, OverflowError):
-                    return False
+                seen |= np.array([x > 0 for x in wide[1:]], dtype=bool)
+        if not seen.all():
+            return False
     return True
+
+
+def _factors(level: Any) -> list[Any]:
+    """The factors of a level that are no numbers: it is zero where one of them is."""
+    import sympy as sp
+
+    try:
+        return [factor for factor, _ in sp.factor_list(level)[1]]
+    except sp.PolynomialError:
+        return [level]
+
+
+def _by_speed(factor: Any, fast: set[Any]) -> list[Any]:
+    """The symbols of a factor, velocities first."""
+    return sorted(factor.free_symbols, key=lambda symbol: (symbol not in fast, str(symbol)))
+
+
+def _somewhere(symbol: Any, branch: bool, rng: np.random.Generator) -> Any:
+    """A number for a symbol, of either sign where it may be negative."""
+    import mpmath
+
+    sign = 1.0 if symbol.is_nonnegative else float(rng.choice([-1.0, 1.0]))
+    return mpmath.mpf(sign if branch else sign * float(rng.uniform(0.1, 1.0)) * 10.0 ** float(rng.integers(0, 2)))
 
 
 def doubt_corners_of_parameters(motion: VariedMotion) -> None:
@@ -127,8 +159,26 @@ def has_rough_powers(motion: VariedMotion) -> bool:
         return False
     import sympy as sp
 
-    powers = [x for part in (equations.h, sp.Tuple(*equations.mu_slip)) for x in part.atoms(sp.Pow)]
+    powers = [x for part in _acting(equations) for x in part.atoms(sp.Pow)]
     return any(not x.exp.is_integer and x.base.atoms(sp.Abs, sp.Max, sp.Min, sp.Piecewise) for x in powers)
+
+
+def has_inverses(motion: VariedMotion) -> bool:
+    """Whether there are inverse functions with ends, such as asin(sin(x)), which has corners that nobody knows of."""
+    equations = _equations(motion)
+    if equations is None:
+        return False
+    import sympy as sp
+
+    return any(part.atoms(sp.asin, sp.acos, sp.atan, sp.atan2) for part in _acting(equations))
+
+
+def _acting(equations: Any) -> tuple[Any, ...]:
+    """What acts between impacts."""
+    import sympy as sp
+
+    rows = (equations.M, equations.h, equations.W_N, equations.W_T, equations.w_hat_N, equations.w_hat_T)
+    return (*rows, *(sp.Tuple(*law) for law in (equations.mu, equations.threshold, equations.mu_slip)))
 
 
 def doubt_ranges(motion: VariedMotion, z: Array) -> None:

@@ -317,7 +317,7 @@ class Slopes:
         if not self.system.has_friction_laws:
             return parts.mu
         slip = np.einsum("njk,jk->nk", parts.W_T, after) + parts.w_hat[:, 1]
-        speed = np.sign(-branch.ratio)[:, None] * slip  # of contacts that slip
+        speed = np.where(np.real(slip) < 0.0, -slip, slip)  # restitution may turn it against the push
         return self.friction(Z, np.where(branch.ratio[:, None] != 0.0, speed, branch.speed[:, None] + 0.0 * speed))
 
     def _restitution(self, own: Array, number: int, motion: Any) -> Array:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.analysis.collocation import NODES, STAGES, collocated
-from stickslip.analysis.doubted_terms import doubt_corners_of_parameters, doubt_ranges, has_rough_powers
+from stickslip.analysis.doubted_terms import doubt_corners_of_parameters, doubt_ranges, has_inverses, has_rough_powers
 from stickslip.analysis.linearised_motion import MARGIN, LinearisedMotion
 from stickslip.analysis.saltation import Undefined
 from stickslip.analysis.shared_loads import holds_with_room, implied
@@ -38,6 +38,7 @@ _TOGETHER = 1e-6  # times of coinciding events may move apart by this share
 _ROUNDING = 1e-13  # share of the run by which times that a quantity does not move seem to move
 _AT_ONCE = 1e-10  # share of the run: events that near are at once
 _GRADES = 0.25 ** np.arange(1, 15)  # where steps end beside a singular kink, in shares of an arc
+_RESOLVED = 4096.0 * np.finfo(float).eps  # share of the time that a piece must have: states at its nodes round off
 _BLURRED = 1e-7  # share by which derivatives of functions with corners may be wrong
 _SAME_FIELD = 1e-9  # fields that differ by less than this share are one
 
@@ -76,7 +77,9 @@ class VariedMotion(LinearisedMotion):
         self.edges: list[tuple[float, str]] = []  # corners of laws that the last mode was entered at
         self.corners = VelocityCorners.of(self.system)
         self.rough = has_rough_powers(self)
-        self.compares = self.rough or not self.slopes.exact  # corners may be where nobody knows of them
+        self.compares = (
+            self.rough or has_inverses(self) or not self.slopes.exact
+        )  # corners may be where nobody knows of them
         self.blur: tuple[Any, Any, float, float] | None = None  # see `_compare`
         self.told_corner = False  # a motion on a corner is told once
 
@@ -138,7 +141,9 @@ class VariedMotion(LinearisedMotion):
         pieces = np.diff(edges) * PIECES / max(arc.t_E - arc.t_A, 1e-300)
         found = [*self._collocated(arc, edges, pieces)]
         if self.compares:
-            self._compare(arc.t_A, found[-1], [*self._collocated(arc, edges, 2.0 * pieces)][-1])
+            self._compare(
+                arc.t_A, found[-1], [*self._collocated(arc, edges, 2.0 * np.maximum(1.0, np.ceil(pieces - 1e-9)))][-1]
+            )
         yield from (X for X, wanted in zip(found, asked, strict=True) if wanted)
 
     def _collocated(self, arc: Arc, edges: Array, share: Array) -> Iterator[Array]:
@@ -175,7 +180,7 @@ class VariedMotion(LinearisedMotion):
         """
         if self.blur is not None and np.any(self.blur[0] > _BLURRED * self.blur[1]):
             share = float(np.max(self.blur[0] / np.maximum(self.blur[1], 1e-300)))
-            what = "powers" if self.slopes.exact else "functions"
+            what = "powers or inverses" if self.slopes.exact else "functions"
             self.doubt(
                 self.blur[3], f"{what} of {self.system.name!r} have a corner: the derivative is good to {share:.0e}"
             )
@@ -188,7 +193,9 @@ class VariedMotion(LinearisedMotion):
         cuts = [] if self.corners is None else self.corners.passed(arc, self.p)
         if self.rough:  # A grows without bound, or has a slope that does, beside a kink
             ends = [t for t in (arc.t_A, arc.t_E) if self._kinks_at(t, arc.vector(t)[: self.f])]
-            around = np.array([*cuts, *ends])[:, None] + np.outer([-1.0, 1.0], (arc.t_E - arc.t_A) * _GRADES).ravel()
+            grades = (arc.t_E - arc.t_A) * _GRADES
+            grades = grades[grades > _RESOLVED * abs(arc.t_E)]
+            around = np.array([*cuts, *ends])[:, None] + np.outer([-1.0, 1.0], grades).ravel()
             cuts = [*cuts, *around[(arc.t_A < around) & (around < arc.t_E)]]
         times = np.concatenate([stops, cuts])
         order = np.argsort(times, kind="stable")
