@@ -279,13 +279,11 @@ def _animate(trajectory: "Trajectory", scenario: "Scenario", path: Path, progres
 def _export(trajectory: "Trajectory", scenario: "Scenario", path: Path, progress: bool | None, whole: bool) -> Path:
     from stickslip.page.document import export
 
-    def note(reason: str) -> None:
-        if progress is not False:
-            print(
-                f"stickslip: {path.name} plays back this run and has no sliders: {printable(reason)}.", file=sys.stderr
-            )
-
-    return export(trajectory, path, scenario, note)
+    reasons: list[str] = []
+    written = export(trajectory, path, scenario, reasons.append)
+    for reason in reasons if progress is not False else ():
+        print(f"stickslip: {path.name} plays back this run and has no sliders: {printable(reason)}.", file=sys.stderr)
+    return written
 
 
 _PICTURES = {"plot": _plot, "animate": _animate, "export": _export}
