@@ -347,7 +347,10 @@ def _read_csv(path: Path) -> dict[str, Array]:
     if not lines:
         raise ValueError(f"{printable(path.name)} must have a head line and rows, got an empty file.")
     split = ";" if lines[0].count(";") > lines[0].count(",") else "\t" if "\t" in lines[0] else ","
-    rows = list(csv.reader(lines, delimiter=split))
+    try:
+        rows = list(csv.reader(lines, delimiter=split))
+    except csv.Error as error:  # a cell without end
+        raise ValueError(f"{printable(path.name)} must be a text of comma-separated values: {error}.") from None
     head = [cell.strip() for cell in rows[0]]
     if len(set(head)) != len(head):
         raise ValueError(f"{printable(path.name)}: each column must have a name of its own, got {_listed(head)}.")
