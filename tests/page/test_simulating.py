@@ -138,7 +138,7 @@ def test_a_page_simulates_with_the_bits_of_python_and_shows_what_python_shows():
 
 BY_DEFAULT = ("bouncing_ball", "chaplygin_sleigh")
 """Mechanisms with a test of their own, above and below, in every run of the tests."""
-SIMULATING = [name for name in library.names() if library.get(name).kind == "mechanism" and name not in BY_DEFAULT]
+SIMULATING = [name for name in library.names() if name not in BY_DEFAULT]
 CHANGED = {
     "woodpecker": {"friction": 0.35, "l_S": 0.0203}, "slider_crank": {"friction": 0.1, "m_3": 0.1},
     "block_on_belt": {"belt_velocity": 0.15, "friction_static": 0.6}, "compass_gait": {"friction": 0.7, "m_H": 11.0},
