@@ -10,7 +10,7 @@ from hypothesis import settings
 # No window, wherever the tests run; set before anything imports matplotlib.
 os.environ.setdefault("MPLBACKEND", "Agg")
 
-# A shell ignores Ctrl-C in what it starts in the background; Python then raises no KeyboardInterrupt, and tests send it.
+# A shell ignores Ctrl-C in what it starts in the background; then Python raises no KeyboardInterrupt. Tests send it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
