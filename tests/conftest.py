@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 from collections.abc import Generator
 
 import pytest
@@ -9,6 +10,10 @@ from hypothesis import settings
 
 # No window, wherever the tests run; set before anything imports matplotlib.
 os.environ.setdefault("MPLBACKEND", "Agg")
+
+# A shell ignores Ctrl-C in what it starts in the background; then Python raises no KeyboardInterrupt. Tests send it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The first example of a property compiles its kernels: a deadline would measure the compiler, not us.
 # The same examples in every run, so that a failing one repeats; HYPOTHESIS_PROFILE=explore draws new ones.

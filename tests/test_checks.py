@@ -63,6 +63,7 @@ def right(numbers):
     yield np.vectorize(fractions.Fraction, otypes=[object])(a) if a.size else a
 
 
+@pytest.mark.filterwarnings("error")  # the line stands alone
 @pytest.mark.parametrize("name", TAKERS)
 def test_what_is_no_array_of_real_numbers_is_refused_in_one_line(name):
     numbers, take = TAKERS[name]
@@ -160,6 +161,7 @@ def test_odd_things_are_refused_in_one_line(name, odd):
     assert "\n" not in str(refusal.value) and "\x1b" not in str(refusal.value)
 
 
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
 def test_numbers_of_runs_that_no_machine_can_do():
     """A matrix as a seed ended the process: NumPy unpacks it without end."""
     with pytest.raises(ValueError, match=r"^seed must be a whole number"):

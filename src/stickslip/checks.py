@@ -53,12 +53,21 @@ def require_numbers(value: Any, name: str) -> None:
     except (TypeError, ValueError, OverflowError):
         return  # rows of several lengths: the caller says which shape it wants
     if array.dtype.kind in "biuf":
+        refuse_too_long(array, name)
         return
     wrong = _KINDS.get(array.dtype.kind)
     if wrong is None:
         wrong = next((shown(entry) for entry in array.flat if not _is_number(entry)), None)
     if wrong is not None:
         raise ValueError(f"{name} must be a real number or an array of real numbers, got {wrong}.")
+
+
+def refuse_too_long(array: np.ndarray, name: str) -> None:
+    """ValueError where a number of more than double precision is beyond it: NumPy would warn, and make it infinite."""
+    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+        beyond = np.isfinite(array) & (np.abs(array) > LARGEST)
+        if np.any(beyond):
+            raise ValueError(f"{name} must be of double precision, up to {LARGEST:.1e}, got {array[beyond].flat[0]}.")
 
 
 def counted(count: int, noun: str) -> str:

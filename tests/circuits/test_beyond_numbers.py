@@ -1,11 +1,13 @@
 """Circuits whose energies leave all numbers end as what they are; extreme times are refused."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip.circuits import Feedback
 
 
 def rectifier(voltage=1.0, capacitance=1e-3, source=0.0):
@@ -48,3 +50,28 @@ def test_what_is_large_but_can_be_told_still_runs():
 def test_numbers_of_steps_beyond_all_numbers_are_refused(times):
     with pytest.raises(ValueError, match=r"t_end / dt must be between 1 and"):
         rectifier().simulate(**times)
+
+
+def inverse_of_a_large_number(t):
+    return 1.0 / np.exp(np.float64(1000.0))
+
+
+@pytest.mark.parametrize("where", ["source", "feedback"])
+def test_warnings_of_a_users_own_functions_are_shown(where):
+    """NumPy's warnings are silenced for the march alone; what the user's own code overflows is the user's to know."""
+    net = rectifier(source=inverse_of_a_large_number if where == "source" else 1.0)
+    if where == "feedback":
+        closed = Feedback(lambda t, probe: inverse_of_a_large_number(t) + 1.0)
+        net.switch("S", "c", "d", closed=closed)
+        net.resistor("P", "d", "0", 10.0)
+    with pytest.warns(RuntimeWarning, match="overflow encountered in exp") as told:
+        net.simulate(dt=1e-4, t_end=1e-3)
+    assert {warning.filename for warning in told} == {__file__}
+
+
+def test_a_run_that_ends_where_numbers_end_says_so_alone():
+    net = rectifier(source=lambda t: 10.0 * math.exp(min(700.0, 1e5 * t)))
+    with warnings.catch_warnings(), np.errstate(all="warn"):
+        warnings.simplefilter("error")
+        assert "beyond 1e308 J" in net.simulate(dt=1e-4, t_end=1e-2).status
+    assert np.geterr()["over"] == "warn"

@@ -16,7 +16,7 @@ from stickslip.circuits.network import THYRISTOR
 from stickslip.circuits.present import FIRST_BLOCK, INSTANT, JUMP, Past, PresentCircuit, Stopped
 from stickslip.circuits.problem import CHOICE, FREE, LOCKED, Answer
 from stickslip.circuits.records import Steps
-from stickslip.circuits.signals import CLOSENESS
+from stickslip.circuits.signals import CLOSENESS, theirs
 from stickslip.interrupts import opened
 
 _INSTANT_TOLERANCE = 1e-7
@@ -410,7 +410,9 @@ class March(PresentCircuit):
     def _feedback(self, r: int, t: float, u: np.ndarray, q: np.ndarray, volts: np.ndarray) -> float:
         gate = self._rows[r].gate
         assert gate is not None and gate.feedback is not None
-        return float(gate.feedback.function(t - CLOSENESS * self.dt, self._probe(u, q, volts)))
+        probe = self._probe(u, q, volts)
+        with theirs():
+            return float(gate.feedback.function(t - CLOSENESS * self.dt, probe))
 
     def _cut_by_feedback(self, h: float) -> bool:
         """Step to the instant at which a feedback changes its sign within the step; False where none does."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -15,6 +17,25 @@ CLOSENESS = 1e-9
 """Share of a step by which two instants may differ and count as one."""
 _HALVINGS = 60
 """Halvings that locate the change of a switch within a step, down to rounding."""
+
+
+_USERS: ContextVar[dict[str, Any] | None] = ContextVar("numpy's errors outside of a run", default=None)
+
+
+@contextlib.contextmanager
+def ours() -> Iterator[None]:
+    """Numbers of a run may overflow without NumPy's warnings: the march ends where numbers end, and says so."""
+    before = _USERS.set(dict(np.geterr()))
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            yield
+    finally:
+        _USERS.reset(before)
+
+
+def theirs() -> np.errstate:
+    """NumPy's warnings as they were before the run, for functions of the user."""
+    return np.errstate(**(_USERS.get() or {}))
 
 
 class Signal(Protocol):
@@ -96,7 +117,7 @@ class Function:
     def __call__(self, t: np.ndarray) -> np.ndarray:
         if self._arrays is not False:
             try:
-                values = np.broadcast_to(np.asarray(self.function(t), dtype=float), t.shape)
+                values = np.broadcast_to(np.asarray(self._called(t), dtype=float), t.shape)
                 if self._arrays is None and len(t) > 1:
                     self._arrays = bool(np.allclose(values[[0, -1]], [self._one(t[0]), self._one(t[-1])], rtol=1e-9))
                 if self._arrays is not False:
@@ -105,8 +126,14 @@ class Function:
                 self._arrays = False
         return self._finite(np.array([self._one(each) for each in t]), t)
 
+    def _called(self, t: Any) -> Any:
+        if self.expression is not None:  # code of our own: what overflows is told in one line
+            return self.function(t)
+        with theirs():
+            return self.function(t)
+
     def _one(self, t: float) -> float:
-        value = self.function(float(t))
+        value = self._called(float(t))
         try:
             return float(value)
         except (TypeError, ValueError):
@@ -206,8 +233,10 @@ class Gate:
         if isinstance(self.given, PWM):
             return self.given.is_high(t)
         if isinstance(self.given, Feedback):
-            return bool(self.given.function(t, probe) > 0.0)
-        return bool(self.given(t)) if callable(self.given) else bool(self.given)
+            with theirs():
+                return bool(self.given.function(t, probe) > 0.0)
+        with theirs():
+            return bool(self.given(t)) if callable(self.given) else bool(self.given)
 
     def next_change(self, t: float, dt: float, steps: int) -> float:
         """The first instant after t at which the switch may change; looks ahead `steps` steps for functions of t."""

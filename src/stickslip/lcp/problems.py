@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stickslip.checks import refuse_masked, shown, whole_number
+from stickslip.checks import refuse_masked, refuse_too_long, shown, whole_number
 
 
 class LCPSolution(NamedTuple):
@@ -115,6 +115,7 @@ def _floats(value: Any, name: str) -> np.ndarray:
         array = np.asarray(value)
         if array.dtype.kind not in "bifu":
             raise TypeError
+        refuse_too_long(array, name)
         floats = np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
         # The solvers would be compiled anew for arrays that are read-only, and refuse those that are not aligned.
         return floats if floats.flags.carray else floats.copy()

@@ -17,6 +17,7 @@ from stickslip.circuits.present import Stopped
 from stickslip.circuits.problem import CHOICE
 from stickslip.circuits.records import CircuitRecords
 from stickslip.circuits.run import EVENT_COLUMNS, JUMP_COLUMNS, CircuitCertificate, CircuitEnergies, CircuitRun, Table
+from stickslip.circuits.signals import ours
 from stickslip.cost import require_memory
 from stickslip.interrupts import opened, uninterrupted
 from stickslip.lcp.problems import checked_count, checked_tolerance
@@ -52,7 +53,7 @@ def simulate_circuit(
         tol=checked_tolerance(tol), locate=locate, every=every,
     )  # fmt: skip
     begin = time.perf_counter()
-    with uninterrupted(), np.errstate(over="ignore", invalid="ignore"):  # the march ends where numbers end
+    with uninterrupted(), ours():
         try:
             with opened():
                 march.begin()
