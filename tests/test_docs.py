@@ -5,11 +5,15 @@ from __future__ import annotations
 import ast
 import doctest
 import importlib
+import importlib.util
 import inspect
 import linecache
+import os
 import re
 import runpy
 import shlex
+import subprocess
+import sys
 import textwrap
 import types
 from collections.abc import Callable, Iterator
@@ -237,3 +241,32 @@ def test_commands_and_options_in_the_documentation_exist(page: str, line: str) -
 def test_live_pages_within_the_documentation_are_those_of_mechanisms():
     named = [name for path in PAGES for name in re.findall(r"<!-- live: (.*?) -->", path.read_text("utf-8"))]
     assert len(named) > 10 and set(named) <= set(stickslip.library.names())
+
+
+EMPHASIS = re.compile(r"(?<!\*)\*(?![*\s])((?:[^*\n]|\n(?!\n))+)(?<!\s)\*(?!\*)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_stars_in_text_are_emphasis_and_not_parts_of_formulas(page: Path) -> None:
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"`[^`]*`|\$\$.*?\$\$|\$[^$]*\$", "", text, flags=re.DOTALL)
+    assert [found[1] for found in EMPHASIS.finditer(text) if re.search(r"[=+^_]|\bd?[a-z]\b \d", found[1])] == []
+
+
+@pytest.mark.slow  # it draws every picture of the gallery
+@pytest.mark.skipif(importlib.util.find_spec("mkdocs") is None, reason="MkDocs is not installed: make docs installs it")
+def test_the_documentation_builds_without_a_warning(tmp_path: Path) -> None:
+    built = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    pages = {page.relative_to(tmp_path / "site").as_posix() for page in (tmp_path / "site").rglob("*.html")}
+    assert {"index.html", "gallery.html", "gallery/woodpecker.html", "api/simulation.html"} <= pages
+    theory = (tmp_path / "site" / "theory.html").read_text(encoding="utf-8")
+    assert "<math" in theory and "arithmatex" not in theory

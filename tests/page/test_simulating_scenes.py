@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from page.test_simulating import in_node, inside, needs_node, require_bits, require_same
+from page.test_simulating import in_node, inside, needs_node, numbers_of, require_bits, require_same
 from stickslip import library
 from stickslip.page.payload import payload
 from stickslip.page.recorded import Recorded
@@ -50,6 +50,22 @@ def test_scenes_of_the_library_simulate_with_the_bits_of_python(name):
     }
     if moved:
         compare(scenario, library.get(name, **moved), {"set": moved}, t_end=400 * scenario.dt)
+
+
+@needs_node
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["thrown_cube", "cradle", "domino_row", "cube_stack"])
+def test_forces_at_contacts_are_drawn_behind_a_slider_too(name):
+    scenario = library.get(name)
+    options = {"t_end": 400 * scenario.dt, "contacts": True}
+    data = inside(scenario.simulate(**options), scenario)
+    wanted = payload(scenario.simulate(**options), scenario)["motion"]["forces"]
+    found = in_node(data)[0]["motion"]["forces"]
+    assert found["first"] == wanted["first"] and found["first"][-1] > 0
+    for key in ("point", "force"):
+        ours, python = numbers_of(found[key]), numbers_of(wanted[key])
+        assert ours == pytest.approx(python, rel=1e-6, abs=1e-6 * np.abs(python).max())
+    assert found["typical"] == pytest.approx(wanted["typical"], rel=1e-12)
 
 
 def own_scene(force=None):

@@ -173,6 +173,10 @@ def run(
     options = _options(model, {key: value for key, value in asdict(method).items() if value is not None})
     if "every" not in options:
         options["every"] = max(1, math.ceil(end / step / _MOST_RECORDS))
+    if files.export is not None:
+        from stickslip.page.overlay import contact_options
+
+        options |= contact_options(scenario, end / step / options["every"])
     files.check()
     if files.animate is not None and scenario.drawing is None:
         raise ValueError(f"--animate: {scenario.system.name} has no drawing, so there is no film of it.")

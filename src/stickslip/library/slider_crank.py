@@ -193,7 +193,7 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
     return [
         *joint,
         *crank_and_rod(pin, (x, magnify * y), p),
-        Text((l_2 - l_1, -2.1 * b - magnify * c), note, "left"),
+        Text((guide_span(l_1, l_2, a)[1], -2.4 * b - magnify * c), note, "right"),  # the rod passes over the other end
     ]
 
 

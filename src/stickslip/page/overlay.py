@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,14 @@ from stickslip.trajectory import Trajectory
 
 MOST_BODIES = 60
 """Bodies of a scene whose contacts are recorded for the page: more of them could not be told apart, and take memory."""
-_MOST_ARROWS = 12_000  # of all frames together
+MOST_RECORDS = 5_000  # with forces; each costs as much as some hundred steps
+MOST_ARROWS = 12_000  # of all frames together
+
+
+def contact_options(scenario: Any, records: float) -> Mapping[str, Any]:
+    """Options with which a run keeps the forces of its contacts, where a page draws them; for none too many records."""
+    drawn = len(scenario.contact_names) <= MOST_BODIES and records <= MOST_RECORDS
+    return scenario.contact_options if drawn else {}
 
 
 def links(scene: Scene, q: np.ndarray) -> dict[str, Any] | None:
@@ -92,7 +99,7 @@ def forces(trajectory: Trajectory, rows: np.ndarray, scene: Scene) -> dict[str, 
     table = trajectory.contact_table
     if table is None:
         return None
-    each = max(1, _MOST_ARROWS // max(1, len(rows)))
+    each = max(1, MOST_ARROWS // max(1, len(rows)))
     times, size = table["time"], np.linalg.norm(table["force"], axis=1)
     chosen: list[np.ndarray] = []
     for t in trajectory.t[rows]:

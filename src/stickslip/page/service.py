@@ -23,7 +23,7 @@ from stickslip.page.document import standalone
 from stickslip.page.entries import Entry, LibraryEntry, ModelEntry, entry_names, scenario_of
 from stickslip.page.glances import glances
 from stickslip.page.grabbing import Grab, grabbed_start
-from stickslip.page.overlay import MOST_BODIES
+from stickslip.page.overlay import contact_options
 from stickslip.page.payload import HISTORY, payload
 from stickslip.trajectory import Trajectory
 
@@ -244,7 +244,7 @@ def _simulated(
 
     Points and forces of contacts cost far more than the steps of a scene: it has no more records than the page draws.
     """
-    contacts = scenario.contact_options if len(scenario.contact_names) <= MOST_BODIES else {}
+    contacts = contact_options(scenario, HISTORY)
     every = max(1, math.ceil(t_end / dt / (HISTORY if contacts else PAGE_RECORDS)))
     begin, left = time.perf_counter() - compiling.seconds, False
 

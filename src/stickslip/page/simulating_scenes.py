@@ -19,9 +19,10 @@ from stickslip import codes, library
 from stickslip.checks import Array
 from stickslip.jit import KernelError, entry, web
 from stickslip.on_request import service
+from stickslip.page.arrows import Shown, room_for, write_arrows
 from stickslip.page.controls import PAGE_RECORDS, PAGE_STEPS, PARAMETER, Control, controls
 from stickslip.page.entries import entry_names
-from stickslip.page.overlay import link_points
+from stickslip.page.overlay import MOST_ARROWS, link_points
 from stickslip.page.payload import LIMITS
 from stickslip.page.recorded import Recorded, packed
 from stickslip.page.space import moving_radii, scene_picture
@@ -36,8 +37,8 @@ from stickslip.trajectory.certificate import CREEP as CREEP_TOLD
 
 MOST_BODIES = 20
 """Moving bodies of a scene that simulates in a browser: more of them would make a phone wait."""
-ROWS = 64
-"""Records of one march."""
+ROWS = 1
+"""Records of one march: the forces of a record stand in the memory until the next step."""
 TRIED, TOGETHER = 11, 5
 """Values of a slider at which its formulas are compared, and draws of values of all sliders."""
 _Formula = Callable[[Any, Any, Any], Any]
@@ -57,20 +58,27 @@ _BOOK = (
 _OWN = {"CREEP": CREEP, "OPEN_LOADS": OPEN_LOADS, "OPEN_NORMALS": OPEN_NORMALS}
 _PLACES = {
     "span/steps": "steps", "span/every": "every", "problems/counts": "counts", "diary/book/numbers": "book",
-    "diary/book/counts": "struck", "diary/book/events": "events", "records/q": "q", "records/u": "u",
-    "records/impulse": "impulse", "records/state": "state", "records/gap": "gap", "records/energy": "energy",
+    "diary/book/counts": "struck", "diary/book/events": "events", "shown/records/q": "q", "shown/records/u": "u",
+    "shown/records/impulse": "impulse", "shown/records/state": "state", "shown/records/gap": "gap",
+    "shown/records/energy": "energy", "shown/arrows/count": "arrows", "shown/arrows/parts": "forces",
 }  # fmt: skip
 """Arguments of the march that the script reads or writes, and its words for them."""
-_ARGUMENTS = ("world", "search", "first", "second", "problems", "diary", "span", "records")
+_ARGUMENTS = ("world", "search", "first", "second", "problems", "diary", "span", "shown")
 
 
 @entry
 def simulated(
-    world: Any, search: Any, first: Any, second: Any, problems: Any, diary: Any, span: Any, records: Any
+    world: Any, search: Any, first: Any, second: Any, problems: Any, diary: Any, span: Any, shown: Shown
 ) -> tuple[int, int, int, float]:
     """`march`, or without steps to do: the present state as a record, and sum m (g + F/m)^2 / 2 of the bodies."""
+    records = shown.records
     if span.steps > 0:
         status, done, written = step.do_steps(world, search, first, second, problems, diary, span, records)
+        points = problems.counts[step.ACTIVE]
+        if problems.counts[step.SIDE] == 0:  # the end of a step has turned the sides round
+            write_arrows(world, second.contacts, problems.active, points, shown.arrows)
+        else:
+            write_arrows(world, first.contacts, problems.active, points, shown.arrows)
         return status, done, written, 0.0
     record(world.bodies, world.springs, world.options, diary, 0, records)
     if world.joints is not None:
@@ -112,13 +120,13 @@ def simulating_scene(trajectory: Trajectory, scenario: SceneScenario) -> dict[st
         "fixed": sorted({control.key for control in known} - {control.key for control in kept}),
         **_about_run(trajectory),
         "results": kernel.arguments,
-        "rows": ROWS,
         "book": {name: getattr(codes, name) for name in _BOOK} | _OWN | {"size": len(given[5].book.numbers)},
         "counts": {"PLASTIC": PLASTIC, "HELD": HELD},
         "most_steps": PAGE_STEPS,
         "limits": {**LIMITS, "records": PAGE_RECORDS},
         "radii": moving_radii(scenario.scene),
         "links": link_points(scenario.scene),
+        "most_arrows": MOST_ARROWS,
         "dim": scenario.scene.dim,
     }  # fmt: skip
 
@@ -231,9 +239,10 @@ class _Starts:
         found = run.engine.arguments_elsewhere(run.state, ROWS)
         if found is None:
             raise Recorded("functions of Python drive it")
-        world, *rest = found
+        world, *rest, records = found
         shapes, functions = numbered(world.shapes)
-        return (world._replace(shapes=shapes), *rest), functions
+        shown = Shown(records, room_for(run.engine.contacts_room))
+        return (world._replace(shapes=shapes), *rest, shown), functions
 
     def _picture(self, scenario: SceneScenario) -> str:
         """What the page draws of a scene, less the poses of its bodies."""

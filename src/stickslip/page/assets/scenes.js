@@ -45,7 +45,7 @@ function marchedScene(kernels, source, {image, dt, t_end}) {
   const [f, g, n] = source.sizes, {t0} = source, steps = Math.max(1, halfEven((t_end - t0) / dt));
   if (!(steps <= source.most_steps)) throw new Error(`${steps.toLocaleString("en")} steps are too many for a page, which takes ${source.most_steps.toLocaleString("en")}: enlarge dt or shorten t_end`);
   const every = Math.max(source.every, Math.ceil(steps / source.limits.records)), memory = memoryWith(kernels.march, source, image);
-  const widths = {q: f, u: g, impulse: 2 * n, state: n, gap: n, energy: 2}, most = Math.floor(steps / every) + 3, rows = {n: 0, t: new Float64Array(most)}, events = [];
+  const widths = {q: f, u: g, impulse: 2 * n, state: n, gap: n, energy: 2}, most = Math.floor(steps / every) + 3, rows = {n: 0, t: new Float64Array(most)}, events = [], arrows = [new Float64Array(0)];
   for (const [name, width] of Object.entries(widths)) rows[name] = new (name === "state" ? Int8Array : Float64Array)(most * width);
   const keep = (count, time) => {
     for (const [name, width] of Object.entries(widths)) rows[name].set(memory.numbers(name, name === "state" ? Int8Array : Float64Array).subarray(0, count * width), rows.n * width);
@@ -58,12 +58,13 @@ function marchedScene(kernels, source, {image, dt, t_end}) {
   let step = 0, status = DONE, counts = null;
   while (step < steps && (status === DONE || status === EVENTS_FULL)) {
     const whole = steps - (steps % every), rest = step >= whole; // what is left behind the last record has one at its end
-    const piece = rest ? steps - step : Math.min(whole - step, source.rows * every - (step % every));
+    const piece = rest ? steps - step : every - (step % every); // one record: its forces stand in the memory until the next step
     let done, written;
     [status, done, written] = memory.call(piece, rest ? steps : every);
     const before = step;
     step += done;
     keep(written, (i) => t0 + (rest ? steps : (Math.floor(before / every) + 1 + i) * every) * dt);
+    if (written) arrows.push(rest ? new Float64Array(0) : memory.numbers("forces").slice(0, 6 * Number(memory.numbers("arrows", BigInt64Array)[0])));
     const struck = Number(memory.numbers("struck", BigInt64Array)[0]), table = memory.numbers("events"), columns = EVENT_COLUMNS + 1;
     for (let i = 0; i < struck; i++) events.push(table.slice(i * columns, (i + 1) * columns));
     counts = memory.numbers("counts", BigInt64Array).slice();
@@ -78,7 +79,7 @@ function marchedScene(kernels, source, {image, dt, t_end}) {
     for (let j = 0; j < many; j++) joints = Math.max(joints, view.getFloat64(first + j * way, true));
   }
   const count = (name) => Number(counts[source.counts[name]]);
-  return {...rows, f, g, contacts: n, dt, every, steps: step, events, book, complete, push, joints, plastic: count("PLASTIC"), held: count("HELD"),
+  return {...rows, arrows, f, g, contacts: n, dt, every, steps: step, events, book, complete, push, joints, plastic: count("PLASTIC"), held: count("HELD"),
     status: complete ? "finished" : `failed at t = ${+(t0 + step * dt).toPrecision(9)} s: ${SCENE_ENDINGS[status] ?? "a step was not solved"}`};
 }
 
@@ -124,6 +125,28 @@ function pointOf(run, source, i, [column, ...own]) {
   return own.map((c, k) => p[k] + c + w * twice[k] + more[k]);
 }
 
+/** Between the two neighbours in order, as NumPy's. */
+function quantile(values, part) {
+  const sorted = Float64Array.from(values).sort(), place = part * (sorted.length - 1), i = Math.floor(place);
+  return sorted[i] + (place - i) * ((sorted[i + 1] ?? sorted[i]) - sorted[i]);
+}
+
+/** Points and forces at contacts, frame by frame; of frames with many contacts the largest forces. */
+function forcesOf(run, rows, dim, most) {
+  const each = Math.max(1, Math.floor(most / Math.max(1, rows.length))), first = [0], point = [], force = [], sizes = [];
+  for (const i of rows) {
+    const parts = run.arrows[i], size = Array.from({length: parts.length / 6}, (_, k) => Math.hypot(...parts.subarray(6 * k + 3, 6 * k + 6)));
+    const chosen = size.map((_, k) => k).sort((a, b) => size[b] - size[a] || a - b).slice(0, each);
+    for (const k of chosen) {
+      point.push(...parts.subarray(6 * k, 6 * k + dim));
+      force.push(...parts.subarray(6 * k + 3, 6 * k + 3 + dim));
+      if (size[k] > 0) sizes.push(size[k]);
+    }
+    first.push(first.at(-1) + chosen.length);
+  }
+  return {first, point: Float32Array.from(point), force: Float32Array.from(force), typical: sizes.length ? quantile(sizes, 0.9) : 1};
+}
+
 function motionOfScene(run, rows, source, recorded) {
   const {radii, dim, links} = source, width = dim === 2 ? 3 : 7, old = recorded.motion, m = rows.length;
   const t = single(m, (i) => run.t[rows[i]]), low = Array(dim).fill(Infinity), high = Array(dim).fill(-Infinity);
@@ -133,7 +156,7 @@ function motionOfScene(run, rows, source, recorded) {
     high[k] = Math.max(high[k], x + radius);
   } });
   const ends = links && {kinds: links.kinds, track: Float32Array.from(rows.flatMap((i) => links.ends.flatMap((end) => pointOf(run, source, i, end))))};
-  const shown = {...old, t, links: ends, forces: null};
+  const shown = {...old, t, links: ends, forces: forcesOf(run, rows, dim, source.most_arrows)};
   if (dim === 3) {
     const moving = old.bodies.filter((body) => body.channel >= 0), poses = new Float32Array(m * moving.length * 7);
     rows.forEach((i, frame) => moving.forEach((body, k) => poses.set(run.q.subarray(i * run.f + 7 * body.channel, i * run.f + 7 * body.channel + 7), 7 * (frame * moving.length + k))));

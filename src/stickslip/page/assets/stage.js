@@ -39,7 +39,8 @@ class PlaneStage {
     context.clearRect(0, 0, width, height);
     const at = between(motion.t, t), [x0, x1, y0, y1] = motion.view;
     const lift = motion.camera ? mixed(motion.camera, at) : 0;
-    this.scale = this.zoom * Math.min(width / (x1 - x0), (height - 16) / (y1 - y0));
+    // A canvas that is not laid out yet has no height; circles have no negative radius.
+    this.scale = this.zoom * Math.min(width / (x1 - x0), Math.max(1, height - 16) / (y1 - y0));
     this.centre = [(x0 + x1) / 2 + this.shift[0], (y0 + y1) / 2 + lift + this.shift[1]];
     const marks = [];
     if (options.earlier?.motion?.kind === "plane") this.ghost(options.earlier, t);
