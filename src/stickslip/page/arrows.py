@@ -14,7 +14,7 @@ from stickslip.scenes.parts import Records, World
 class Arrows(NamedTuple):
     """Room for the arrows of one step."""
 
-    count: np.ndarray  # (1,) arrows written
+    written: np.ndarray  # (1,) number of arrows
     parts: np.ndarray  # (N, 6) points [m], and forces on the body that moves [N]
 
 
@@ -39,7 +39,7 @@ def write_arrows(world: World, contacts: Any, active: Any, points: int, arrows: 
         if active.r[j, 0] > 0.0 or struck:
             write_arrow(world, contacts, active, j, arrows.parts[n])
             n += 1
-    arrows.count[0] = n
+    arrows.written[0] = n
 
 
 @kernel

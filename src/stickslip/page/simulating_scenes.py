@@ -60,7 +60,7 @@ _PLACES = {
     "span/steps": "steps", "span/every": "every", "problems/counts": "counts", "diary/book/numbers": "book",
     "diary/book/counts": "struck", "diary/book/events": "events", "shown/records/q": "q", "shown/records/u": "u",
     "shown/records/impulse": "impulse", "shown/records/state": "state", "shown/records/gap": "gap",
-    "shown/records/energy": "energy", "shown/arrows/count": "arrows", "shown/arrows/parts": "forces",
+    "shown/records/energy": "energy", "shown/arrows/written": "arrows", "shown/arrows/parts": "forces",
 }  # fmt: skip
 """Arguments of the march that the script reads or writes, and its words for them."""
 _ARGUMENTS = ("world", "search", "first", "second", "problems", "diary", "span", "shown")
