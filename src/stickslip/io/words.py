@@ -34,6 +34,13 @@ def chunks(content: bytes) -> Iterator[tuple[int, bytes]]:
         begin, line = end, line + text.count(b"\n")
 
 
+def word_begins(text: np.ndarray) -> np.ndarray:
+    """Where each word of a text begins."""
+    word = ~_IS_BLANK[text]
+    word[1:] &= _IS_BLANK[text[:-1]]
+    return np.flatnonzero(word)
+
+
 class Words:
     """Words of a text, between blanks.
 
