@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 import warnings
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.checks import Array, did_you_mean, real_array, real_number, refuse_masked, unknown_name
-from stickslip.io.disk import read_regular
+from stickslip.fitting.tables import listed, read_csv
 from stickslip.io.printable import printable
 
 _TIME_NAMES = ("t", "time")
@@ -29,7 +28,6 @@ _FACTORS = {
 _TIMES = ("", "s", "ms", "us")
 _LONG = 300.0  # times as long as the model's own run, or steps between samples: milliseconds that no unit tells
 _A_FEW = 5  # samples that show how long was measured
-_LARGEST_FILE = 1 << 28  # bytes of a table
 _RESERVED = ("start", "params", "name")
 
 
@@ -101,7 +99,7 @@ def _one(
     if isinstance(data, Samples):
         return data
     if isinstance(data, str | Path):
-        name, columns = printable(Path(data).name), _read_csv(Path(data))
+        name, columns = printable(Path(data).name), read_csv(Path(data))
     elif hasattr(data, "coordinate_names") and hasattr(data, "t"):  # a Trajectory
         columns = {"t": data.t, **{n: data[n] for n in (*data.coordinate_names, *data.velocity_names)}}
     elif hasattr(data, "data_vars") or hasattr(data, "to_dataset"):  # an xarray.Dataset or DataArray
@@ -150,7 +148,7 @@ def _checked(
         refuse_masked(column, f"{name}: column {label!r}")
         values[label] = _FACTORS[unit] * _floats(column, f"{name}: column {label!r}")
     if "t" not in values:
-        raise ValueError(f"{name} must have a column 't' of times [s], got {_listed((*values, *unused))}.")
+        raise ValueError(f"{name} must have a column 't' of times [s], got {listed((*values, *unused))}.")
     t = values.pop("t")
     if not values:
         hint = unknown_name("column", unused[0], known) if unused else "it has no other column"
@@ -198,8 +196,8 @@ def _named(head: str, known: Sequence[str]) -> tuple[str, str]:
 def _tell_unused(unused: Sequence[str], known: Sequence[str], name: str) -> None:
     """Warn of columns that are neither time nor of the model: a name may be misspelt."""
     if unused:
-        words = f"column {unused[0]!r} is" if len(unused) == 1 else f"columns {_listed(map(repr, unused))} are"
-        told = f"{name}: {words} not used; the model has {_listed(known)}{did_you_mean(unused[0], known)}"
+        words = f"column {unused[0]!r} is" if len(unused) == 1 else f"columns {listed(map(repr, unused))} are"
+        told = f"{name}: {words} not used; the model has {listed(known)}{did_you_mean(unused[0], known)}"
         warnings.warn(told, RuntimeWarning, stacklevel=2)
 
 
@@ -329,55 +327,6 @@ def _product(a: Array, b: Array) -> Array:
     return np.concatenate([w[:, None], v], 1) * np.where(w < 0.0, -1.0, 1.0)[:, None]
 
 
-def _read_csv(path: Path) -> dict[str, Array]:
-    """Columns of a CSV file with a head line; empty fields and 'nan' are missing samples."""
-    try:
-        raw = read_regular(path, _LARGEST_FILE + 1)
-    except FileNotFoundError:
-        raise ValueError(f"there is no file {printable(str(path))!r} with measured motions.") from None
-    except OSError as error:
-        raise ValueError(f"{printable(str(path))} cannot be read: {error.strerror}.") from None
-    if len(raw) > _LARGEST_FILE:
-        raise ValueError(f"{printable(path.name)} must be smaller than {_LARGEST_FILE >> 20} MB.")
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise ValueError(f"{printable(path.name)} must be a text of comma-separated values in UTF-8.") from None
-    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    if not lines:
-        raise ValueError(f"{printable(path.name)} must have a head line and rows, got an empty file.")
-    split = ";" if lines[0].count(";") > lines[0].count(",") else "\t" if "\t" in lines[0] else ","
-    try:
-        rows = list(csv.reader(lines, delimiter=split))
-    except csv.Error as error:  # a cell without end
-        raise ValueError(f"{printable(path.name)} must be a text of comma-separated values: {error}.") from None
-    head = [cell.strip() for cell in rows[0]]
-    if len(set(head)) != len(head):
-        raise ValueError(f"{printable(path.name)}: each column must have a name of its own, got {_listed(head)}.")
-    for number, row in enumerate(rows[1:], 2):
-        if len(row) != len(head):
-            raise ValueError(f"{printable(path.name)}: row {number} must have {len(head)} fields, got {len(row)}.")
-    columns = list(zip(*rows[1:], strict=True)) or [()] * len(head)
-    comma = split == ";"
-    return {
-        name: np.array([_cell(x, comma, path, name, k + 2) for k, x in enumerate(column)])
-        for name, column in zip(head, columns, strict=True)
-    }
-
-
-def _cell(text: str, comma: bool, path: Path, column: str, row: int) -> float:
-    text = text.strip()
-    if text.lower() in ("", "nan", "na"):
-        return math.nan
-    try:
-        return float(text.replace(",", ".") if comma else text)
-    except ValueError:
-        raise ValueError(
-            f"{printable(path.name)}: column {printable(column)!r}, row {row} must be a number, "
-            f"got {printable(text)!r}."
-        ) from None
-
-
 def _floats(column: Any, what: str) -> Array:
     values = real_array(column, f"{what} must be numbers, one per time.")
     if values.ndim != 1:
@@ -393,11 +342,6 @@ def _numbers(given: Any, known: Iterable[str], what: str, kind: str) -> dict[str
         if key not in names:
             raise ValueError(f"{what}: {unknown_name(kind, str(key), names)}")
     return {str(key): real_number(value, f"{what} {key!r}") for key, value in given.items()}
-
-
-def _listed(names: Iterable[str]) -> str:
-    shown = [printable(str(name)) for name in names]
-    return ", ".join(shown[:8]) + (", ..." if len(shown) > 8 else "") if shown else "none"
 
 
 def _known_units() -> str:

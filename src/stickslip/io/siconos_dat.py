@@ -19,50 +19,56 @@ import scipy.sparse as sp
 from stickslip.contact.blocks import block_arrays
 from stickslip.contact.problem import FrictionProblem
 from stickslip.io.disk import open_binary, replacing
+from stickslip.io.words import NoNumber, Words, parsed, word_begins
 
 _DENSE, _BLOCKS, _SPARSE = 0, 1, 2
-_DUMP_LINE = re.compile(r"^(?:CSparse|.*\d+-by-\d+|\s*col\b|\s*\d+(?:\s+\d+)?\s*:)")
+_HEAD_OF_DUMP = re.compile(rb"[ \t]*+(?:CSparse[^\n]*+|[^\n]*?\d-by-\d[^\n]*+|\r?)(?:\n|\Z)")
+MOST_ODD_BLOCKS = 20_000
+"""Blocks of different sizes in another order than that of their numbers: read one by one."""
 
 
 class _Tokens:
     """Numbers of a file, in order; dumps of sparse matrices are read line by line."""
 
-    def __init__(self, text: str, name: str) -> None:
-        self.lines = text.splitlines()
-        self.line, self.name, self.what = 0, name, ""
-        self.pending: list[str] = []
+    def __init__(self, text: bytes, name: str) -> None:
+        self.name, self.content = name, text
+        self.text = np.frombuffer(text, np.uint8)
+        self.begins = word_begins(self.text)
+        self.at = 0  # the next word
 
-    def _fill(self) -> None:
-        while not self.pending:
-            if self.line >= len(self.lines):
-                raise ValueError(f"{self.name} ends too early: {self.what} is cut off or missing.")
-            self.pending = self.lines[self.line].split()
-            self.line += 1
+    def _place(self, word: int) -> int:
+        return int(self.begins[word]) if word < len(self.begins) else len(self.text)
+
+    def line(self, word: int) -> int:
+        """The number of a word's line."""
+        return self.content.count(b"\n", 0, self._place(min(word, len(self.begins) - 1))) + 1
 
     def numbers(self, count: int, what: str = "a number") -> np.ndarray:
         """The next `count` numbers of the file; ValueError that names them by `what` if the file ends before."""
-        parts: list[str] = []
-        self.what = what
-        while len(parts) < count:
-            self._fill()
-            take = count - len(parts)
-            parts += self.pending[:take]
-            self.pending = self.pending[take:]
+        if count > self.remaining():
+            raise ValueError(f"{self.name} ends too early: {what} is cut off or missing.")
+        begin, end = self._place(self.at), self._place(self.at + count)
         try:
-            return np.array(parts, dtype=float)
-        except ValueError as problem:
+            values = parsed(self.text[begin:end], self.begins[self.at : self.at + count] - begin)
+        except NoNumber as problem:
             raise ValueError(
-                f"{self.name} has something other than a number near line {self.line}, in {what}."
-            ) from problem
+                f"{self.name} has something other than a number near line {self.line(self.at + problem.word)}, "
+                f"in {what}."
+            ) from None
+        self.at += count
+        return values
 
     def integers(self, count: int, what: str, low: int = 0, high: int = 2**40, note: str = "") -> np.ndarray:
         """The next `count` whole numbers, each between low and high; the note says what they stand for."""
-        values = self.numbers(count, what)
+        return self.checked(self.numbers(count, what), what, low, high, note)
+
+    def checked(self, values: np.ndarray, what: str, low: int = 0, high: int = 2**40, note: str = "") -> np.ndarray:
+        """Numbers as whole numbers between low and high."""
         wrong = ~((values == np.round(values)) & (values >= low) & (values <= high))
         if np.any(wrong):
             raise ValueError(
-                f"{self.name}: {what} must be {'a whole number' if count == 1 else 'whole numbers'} "
-                f"from {low} to {high}{note}, got {values[wrong][0]:g} near line {self.line}."
+                f"{self.name}: {what} must be {'a whole number' if len(values) == 1 else 'whole numbers'} "
+                f"from {low} to {high}{note}, got {values[wrong][0]:g} near line {self.line(self.at - 1)}."
             )
         return values.astype(np.int64)
 
@@ -71,24 +77,30 @@ class _Tokens:
 
     def remaining(self) -> int:
         """How many words are left."""
-        return len(self.pending) + sum(len(line.split()) for line in self.lines[self.line :])
+        return len(self.begins) - self.at
 
-    def dump(self) -> list[str]:
-        """The lines of a sparse dump."""
-        start = self.line
-        while self.line < len(self.lines) and _DUMP_LINE.match(self.lines[self.line]):
-            self.line += 1
-        return self.lines[start : self.line]
+    def dump(self) -> Words:
+        """The words of a sparse dump behind its head: lines that begin with `col`, or hold a colon."""
+        begin = self._place(self.at)
+        while (head := _HEAD_OF_DUMP.match(self.content, begin)) and begin < len(self.content):
+            begin = head.end()
+        rest = Words(self.content[begin:])
+        colons = np.bincount(np.cumsum(rest.text == 10)[rest.text == ord(":")], minlength=1)
+        line = rest.line[rest.first]
+        inside = rest.is_word(rest.first, b"col")
+        inside |= np.where(line < len(colons), colons[np.minimum(line, len(colons) - 1)], 0) > 0
+        ends = int(rest.begins[rest.first[np.argmin(inside)]]) if not inside.all() else len(rest.text)
+        self.at = int(np.searchsorted(self.begins, begin + ends))
+        return Words(self.content[begin : begin + ends].replace(b":", b" : "))
 
 
 def read_dat(path: str | Path) -> FrictionProblem:
     """The problem of a `.dat` file; ValueError with one line where it cannot be read."""
     path = Path(path)
-    try:
-        with open_binary(path) as file:
-            text = file.read().decode("ascii")
-    except UnicodeDecodeError as problem:
-        raise ValueError(f"{path.name} is not a text file; FCLIB files end in .hdf5.") from problem
+    with open_binary(path) as file:
+        text = file.read()
+    if not text.isascii():
+        raise ValueError(f"{path.name} is not a text file; FCLIB files end in .hdf5.")
     tokens = _Tokens(text, path.name)
     dim, n = tokens.integer("the dimension", 2, 3), tokens.integer("the number of contacts")
     first = _read_matrix(tokens, "the first matrix (W or M)")
@@ -134,19 +146,41 @@ def _read_blocks(tokens: _Tokens, rows: int, columns: int, what: str) -> sp.csr_
     indices = tokens.integers(filled_2, f"the block columns of {what}", high=int(block_columns) - 1)
     if np.any(np.diff(indptr) < 0) or len(indptr) > block_rows + 1:
         raise ValueError(f"{tokens.name}: the row pointers of {what} must never fall, one per block row and one more.")
-    i_parts, j_parts, values = [], [], []
     block_row = np.repeat(np.arange(max(0, len(indptr) - 1)), np.diff(indptr))
+    if count and not len(block_row):
+        raise ValueError(f"{tokens.name}: {what} has {count} blocks and no block rows.")
+    a, b = block_row, indices[: len(block_row)]
+    height, width = (row_ends - row_begins)[a], (column_ends - column_begins)[b]
+    number, values = _blocks(tokens, int(count), height * width, what)
+    a, b, height, width = a[number], b[number], height[number], width[number]
+    size = height * width
+    block = np.repeat(np.arange(len(number)), size)
+    inside = np.arange(len(block)) - (np.cumsum(size) - size)[block]
+    i = row_begins[a][block] + inside % height[block]
+    j = column_begins[b][block] + inside // height[block]
+    return sp.csr_matrix((values, (i, j)), shape=(rows, columns))
+
+
+def _blocks(tokens: _Tokens, count: int, sizes: np.ndarray, what: str) -> tuple[np.ndarray, np.ndarray]:
+    """The number of each block, and the values of all, one behind the other; each block has its number before it."""
+    high, label = len(sizes) - 1, f"the number of a block of {what}"
+    first = sizes[0] if count and np.all(sizes == sizes[0]) else None
+    own = np.full(count, first) if first is not None else sizes[:count]
+    if first is not None or count <= len(sizes):  # blocks of one size, or in order
+        start = tokens.at
+        words = tokens.numbers(count + int(own.sum()), f"one of the blocks of {what}")
+        heads = np.cumsum(own + 1) - own - 1
+        number = words[heads]
+        if first is not None or np.array_equal(number, np.arange(count)):
+            return tokens.checked(number, label, 0, high), np.delete(words, heads)
+        tokens.at = start
+    if count > MOST_ODD_BLOCKS:
+        raise ValueError(f"{tokens.name}: {what} may have {MOST_ODD_BLOCKS} blocks of different sizes out of order.")
+    numbers, values = [], [np.zeros(0)]
     for _ in range(count):
-        index = tokens.integer(f"the number of a block of {what}", high=len(block_row) - 1)
-        a, b = block_row[index], indices[index]
-        height, width = row_ends[a] - row_begins[a], column_ends[b] - column_begins[b]
-        values.append(tokens.numbers(height * width, f"block {index} of {what}"))
-        i_parts.append(np.tile(np.arange(row_begins[a], row_ends[a]), width))
-        j_parts.append(np.repeat(np.arange(column_begins[b], column_ends[b]), height))
-    if not values:
-        return sp.csr_matrix((rows, columns))
-    i, j = np.concatenate(i_parts), np.concatenate(j_parts)
-    return sp.csr_matrix((np.concatenate(values), (i, j)), shape=(rows, columns))
+        numbers.append(tokens.integer(label, 0, high))
+        values.append(tokens.numbers(int(sizes[numbers[-1]]), f"block {numbers[-1]} of {what}"))
+    return np.array(numbers, np.int64), np.concatenate(values)
 
 
 def _sizes(tokens: _Tokens, count: int, end: int, what: str) -> tuple[np.ndarray, np.ndarray]:
@@ -160,22 +194,43 @@ def _sizes(tokens: _Tokens, count: int, end: int, what: str) -> tuple[np.ndarray
 
 def _read_dump(tokens: _Tokens, rows: int, columns: int, what: str) -> sp.csr_matrix:
     tokens.integer(f"the format of {what}")  # 1 triplets, 2 compressed columns: the text tells as well
-    i, j, values, column = [], [], [], -1
-    for line in tokens.dump():
-        head, _, tail = line.partition(":")
-        numbers = head.split()
-        try:
-            if numbers[:1] == ["col"]:
-                column = int(numbers[1])
-            elif all(word.isdigit() for word in numbers) and numbers:
-                i.append(int(numbers[0]))
-                j.append(int(numbers[1]) if len(numbers) == 2 else column)
-                values.append(float(tail))
-        except (ValueError, IndexError) as problem:
-            raise ValueError(f"{tokens.name}: {what} has a line that is no entry: {line.strip()[:40]!r}.") from problem
-    if i and (max(i) >= rows or max(j) >= columns or min(j) < 0):
+    words = tokens.dump()
+    size = np.bincount(words.row, minlength=len(words.first))
+    columnwise = words.is_word(words.first, b"col")
+    colon = words.is_word(np.arange(len(words)), b":")
+    entry = ~columnwise
+    own = np.where(entry, size, 4)
+    # i : value, or i j : value
+    right = (own >= 3) & (own <= 4) & (np.bincount(words.row[colon], minlength=len(size)) == 1)
+    right[right] &= colon[(words.first + size - 2)[right]]
+    right = np.where(columnwise, size >= 2, right)
+    last = words.place == size[words.row] - 1
+    of_entry = entry[words.row] & ~colon
+    wrong = np.flatnonzero(~right)
+    if len(wrong):
+        raise _no_entry(tokens.name, words, int(wrong[0]), what)
+    try:
+        indices = words.numbers((of_entry & ~last) | (columnwise[words.row] & (words.place == 1)), np.int64)
+        values = words.numbers(of_entry & last)
+    except NoNumber as problem:
+        raise _no_entry(tokens.name, words, None, what) from problem
+    per_row = np.where(entry, own - 2, 1)
+    begins = np.cumsum(per_row) - per_row
+    current = np.maximum.accumulate(np.where(columnwise, np.arange(len(size)), -1)) if len(size) else columnwise
+    column = np.where(current >= 0, indices[begins[np.maximum(current, 0)]], -1) if len(size) else indices
+    i = indices[begins[entry]]
+    j = np.where(own[entry] == 4, indices[(begins + per_row - 1)[entry]], column[entry])
+    if len(i) and (i.max() >= rows or j.max() >= columns or j.min() < 0 or i.min() < 0):
         raise ValueError(f"{tokens.name}: {what} has an entry outside its {rows} x {columns}.")
     return sp.csr_matrix((values, (i, j)), shape=(rows, columns))
+
+
+def _no_entry(name: str, words: Words, row: int | None, what: str) -> ValueError:
+    shown = ""
+    if row is not None:
+        begin = int(words.begins[words.first[row]])
+        shown = f": {words.text[begin : begin + 40].tobytes().split(bytes([10]))[0].decode()!r}"
+    return ValueError(f"{name}: {what} has a line that is no entry{shown}.")
 
 
 def write_dat(problem: FrictionProblem, path: str | Path) -> None:

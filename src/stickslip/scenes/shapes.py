@@ -327,6 +327,13 @@ def _flat(points: np.ndarray) -> np.ndarray:
     return np.column_stack([points, np.zeros(len(points))])
 
 
+def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """`np.cross` of vectors in space, without its checks, which take longer than the rest for a small hull."""
+    x, y, z = a[..., 0], a[..., 1], a[..., 2]
+    u, v, w = b[..., 0], b[..., 1], b[..., 2]
+    return np.stack([y * w - z * v, z * u - x * w, x * v - y * u], axis=-1)
+
+
 def _cross_2d(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
 
@@ -487,30 +494,27 @@ def mesh_mass_properties(mesh: Mesh) -> MassProperties:
 
     For a tetrahedron (0, a, b, c) of volume v: integral of x x^T = v / 20 (sum of outer products + outer of the sum).
     """
-    volume, first, second = 0.0, np.zeros(3), np.zeros((3, 3))
     middle = _middle(mesh.vertices)
-    vertices = mesh.vertices - middle
-    for loop in mesh.loops:
-        a = vertices[loop[0]]
-        for k in range(1, len(loop) - 1):
-            b, c = vertices[loop[k]], vertices[loop[k + 1]]
-            v = float(a @ np.cross(b, c)) / 6.0
-            s = a + b + c
-            volume += v
-            first += v * s / 4.0
-            second += v / 20.0 * (np.outer(a, a) + np.outer(b, b) + np.outer(c, c) + np.outer(s, s))
+    fans = [(loop[0], loop[k], loop[k + 1]) for loop in mesh.loops for k in range(1, len(loop) - 1)]
+    a, b, c = (mesh.vertices - middle)[np.array(fans).T]
+    v = (a[:, None, :] @ _cross(b, c)[:, :, None])[:, 0, 0] / 6.0
+    s = a + b + c
+    aa, bb, cc, ss = (x[:, :, None] * x[:, None, :] for x in (a, b, c, s))
+    # one after the other: NumPy adds the numbers of a vector in pairs
+    volume = float(np.cumsum(v)[-1])
+    first = np.cumsum(v[:, None] * s / 4.0, axis=0)[-1]
+    second = np.cumsum((v / 20.0)[:, None, None] * (aa + bb + cc + ss), axis=0)[-1]
     centre = first / volume
     second -= volume * np.outer(centre, centre)
     return MassProperties(volume, middle + centre, float(np.trace(second)) * np.eye(3) - second)
 
 
 def _hull_mesh(p: np.ndarray) -> Mesh:
-    from scipy.spatial import ConvexHull as QuickHull
     from scipy.spatial import QhullError
 
     size, near = float(np.max(np.ptp(p, axis=0))), p - _middle(p)
     try:
-        hull = QuickHull(near)
+        hull = _quick_hull(near)
     except QhullError:
         raise ValueError(
             f"points of ConvexHull must span a volume, got {len(p)} points that lie in a plane or on a line."
@@ -522,33 +526,83 @@ def _hull_mesh(p: np.ndarray) -> Mesh:
     used = np.unique(hull.simplices)
     if len(used) > MOST_CORNERS:
         raise ValueError(f"ConvexHull may have at most {MOST_CORNERS} corners, got {len(used)}.")
-    number_of = {int(old): new for new, old in enumerate(used)}
     vertices = near[used]
-    triangles = np.vectorize(number_of.__getitem__)(hull.simplices)
-    normals, loops, taken = [], [], np.zeros(len(triangles), bool)
-    for first, n in enumerate(hull.equations[:, :3]):
+    triangles = np.searchsorted(used, hull.simplices)
+    normals, loops = _faces(vertices, triangles, hull.equations[:, :3], hull.neighbors, size)
+    return Mesh(p[used], normals, loops)
+
+
+MOST_ADDED = 20_000  # points that a hull of few corners takes up on the way at most, by far
+
+
+def _quick_hull(p: np.ndarray) -> Any:
+    """Qhull's hull; of one with far too many corners, only the first of them, which take a tenth of the time."""
+    from scipy.spatial import ConvexHull as QuickHull
+
+    if len(p) > MOST_ADDED:
+        begun = QuickHull(p, qhull_options=f"Qt TA{MOST_ADDED}")
+        if len(begun.vertices) > MOST_CORNERS:
+            return begun
+    return QuickHull(p)
+
+
+def _faces(
+    vertices: np.ndarray, triangles: np.ndarray, n: np.ndarray, neighbours: np.ndarray, size: float
+) -> tuple[np.ndarray, tuple[tuple[int, ...], ...]]:
+    """Normals and corners of the faces of a hull: neighbours in the plane of a face's first triangle belong to it."""
+    level = np.einsum("ij,ij->i", vertices[triangles[:, 0]], n)
+
+    def flat(first: Any, other: Any) -> Any:
+        """Whether triangles lie in the planes of the first ones."""
+        heights = np.einsum("...ij,...j->...i", vertices[triangles[other]], n[first])
+        off = np.abs(heights - level[first][..., None]).max(axis=-1)
+        return (off <= FLAT * size) & (np.einsum("...i,...i->...", n[first], n[other]) > 1.0 - 1e-9)
+
+    every = np.arange(len(triangles))
+    near = flat(np.repeat(every, 3), neighbours.ravel()).reshape(-1, 3)
+    begins = np.ones(len(triangles), bool)  # the first triangle of each face
+    joined: dict[int, set[int]] = {}
+    taken = np.zeros(len(triangles), bool)
+    for first in np.flatnonzero(near.any(axis=1)).tolist():
         if taken[first]:
+            begins[first] = False
             continue
-        level, members, found = vertices[triangles[first, 0]] @ n, set(), [first]
-        taken[first] = True
-        while found:  # neighbours in the same plane make one face
-            triangle = found.pop()
-            members.update(triangles[triangle].tolist())
-            for other in hull.neighbors[triangle]:
-                flat = np.abs(vertices[triangles[other]] @ n - level).max() <= FLAT * size
-                if not taken[other] and flat and n @ hull.equations[other, :3] > 1.0 - 1e-9:
-                    taken[other] = True
+        members, found = {first}, [first]
+        while found:
+            for other in neighbours[found.pop()].tolist():
+                if (
+                    other > first
+                    and not taken[other]
+                    and other not in members
+                    and flat(np.int64(first), np.int64(other))
+                ):
+                    members.add(other)
                     found.append(other)
-        normals.append(n)
-        loops.append(_round(vertices, n, sorted(members)))
-    return Mesh(p[used], np.array(normals), tuple(loops))
+        if len(members) > 1:
+            joined[first] = {corner for k in members for corner in triangles[k].tolist()}
+            taken[list(members)] = True
+    begins &= ~taken
+    begins[list(joined)] = True
+    loops = _turned(vertices, triangles, n).tolist()
+    return n[begins], tuple(
+        _round(vertices, n[k], sorted(joined[k])) if k in joined else tuple(loops[k])
+        for k in np.flatnonzero(begins).tolist()
+    )
+
+
+def _turned(vertices: np.ndarray, triangles: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """Corners of each triangle counter-clockwise about its normal, the one of the lowest number in the middle."""
+    i, j, k = np.sort(triangles, axis=1).T
+    a, b, c = vertices[i], vertices[j], vertices[k]
+    left = np.einsum("ij,ij->i", _cross(b - a, c - a), n) > 0.0
+    return np.stack([np.where(left, k, j), i, np.where(left, j, k)], axis=1)
 
 
 def _round(vertices: np.ndarray, n: np.ndarray, members: list[int]) -> tuple[int, ...]:
     """Corners of a face counter-clockwise about its normal."""
     p = vertices[members]
-    a = p[0] - p.mean(axis=0)
-    b = np.cross(n, a)
     d = p - p.mean(axis=0)
+    a = d[0]
+    b = _cross(n, a)
     order = np.argsort(np.arctan2(d @ b, d @ a), kind="stable")
     return tuple(members[k] for k in order)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import struct
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -12,17 +11,15 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.io.disk import NotRegular, read_regular
-from stickslip.io.models.robot_shapes import Geometry, Pose, directions
-from stickslip.scenes.shapes import MassProperties
+from stickslip.io.models.robot_shapes import directions
+from stickslip.io.triangles import read_obj, read_stl
+from stickslip.scenes.shapes import MOST_ADDED, MOST_CORNERS, MassProperties
 
 LARGEST_MESH = 50_000_000
 """Bytes of a file of a mesh that are read."""
-MOST_POINTS = 2_000_000
-_NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-_CORNER = re.compile(rb"^[ \t]*v[ \t]+(%s)[ \t]+(%s)[ \t]+(%s)" % ((_NUMBER,) * 3), re.MULTILINE)
-_FACE = re.compile(rb"^[ \t]*f[ \t]+(.+)$", re.MULTILINE)
-_VERTEX = re.compile(rb"vertex[ \t]+(%s)[ \t]+(%s)[ \t]+(%s)" % ((_NUMBER,) * 3))
-_FACET = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("rest", "<u2")])
+MOST_POINTS, MOST_SCALED = 2_000_000, 800_000
+"""Corners of a mesh, and those of one mesh in all its scales together."""
+_BLOCK = 32  # directions that all corners are looked at along together
 
 
 class MeshFile(NamedTuple):
@@ -58,39 +55,15 @@ def read_mesh(path: Path) -> MeshFile:
         raise ValueError(f"the mesh {path.name!r} cannot be read: {problem}.") from None
     if len(content) > LARGEST_MESH:
         raise ValueError(f"the mesh {path.name!r} has more than {LARGEST_MESH} bytes.")
-    found = _obj(content) if path.suffix.lower() == ".obj" else _stl(content)
+    try:
+        found = MeshFile(*(read_obj if path.suffix.lower() == ".obj" else read_stl)(content, lenient=True))
+    except ValueError as problem:
+        raise ValueError(f"the mesh {path.name!r} cannot be read: {problem}.") from None
     if len(found.points) < 4 or not np.all(np.isfinite(found.points)) or np.abs(found.points).max() > 1e9:
         raise ValueError(f"the mesh {path.name!r} must have four corners or more, all finite numbers.")
     if len(found.points) > MOST_POINTS:
         raise ValueError(f"the mesh {path.name!r} may have at most {MOST_POINTS} corners, got {len(found.points)}.")
     return found
-
-
-def _obj(content: bytes) -> MeshFile:
-    points = np.array(_CORNER.findall(content), dtype=float).reshape(-1, 3)
-    triangles: list[tuple[int, int, int]] = []
-    for line in _FACE.findall(content):
-        try:
-            corners = [int(word.split(b"/")[0]) for word in line.split()]
-        except ValueError:
-            continue
-        corners = [k - 1 if k > 0 else len(points) + k for k in corners]
-        if min(corners, default=-1) < 0 or max(corners) >= len(points):
-            continue
-        triangles.extend((corners[0], corners[i], corners[i + 1]) for i in range(1, len(corners) - 1))
-    return MeshFile(points, np.array(triangles, np.int64).reshape(-1, 3))
-
-
-def _stl(content: bytes) -> MeshFile:
-    count = struct.unpack_from("<I", content, 80)[0] if len(content) >= 84 else 0
-    if count and len(content) >= 84 + count * _FACET.itemsize:
-        corners = np.frombuffer(content, _FACET, count, 84)["corners"].astype(float).reshape(-1, 3)
-    else:
-        corners = np.array(_VERTEX.findall(content), dtype=float).reshape(-1, 3)
-    if not len(corners):
-        return MeshFile(np.zeros((0, 3)), np.zeros((0, 3), int))
-    points, numbers = np.unique(corners[: len(corners) // 3 * 3], axis=0, return_inverse=True)
-    return MeshFile(points, numbers.reshape(-1, 3))
 
 
 def volume_of(mesh: MeshFile) -> MassProperties:
@@ -132,26 +105,45 @@ def hull_of(points: np.ndarray, corners: int) -> Hull:
             off = max(off, 1e-3 * size)
             points = np.concatenate([points - 0.5e-3 * size * axis, points + 0.5e-3 * size * axis])
     try:
-        found = ConvexHull(points)
+        own = _outermost(points, max(corners, MOST_CORNERS))
     except QhullError:
         raise ValueError("the corners of a mesh must span a volume.") from None
-    own = points[found.vertices]
     if len(own) <= corners:
         return Hull(own, off)
     chosen: set[int] = set()
     for count in (corners, 2 * corners, 4 * corners):
-        for k in np.argmax(own @ directions(count).T, axis=0).tolist():
-            if len(chosen) < corners:
-                chosen.add(k)
+        for block in np.array_split(directions(count), -(-count // _BLOCK)):
+            for k in np.argmax(own @ block.T, axis=0).tolist():
+                if len(chosen) < corners:
+                    chosen.add(k)
     kept = own[sorted(chosen)]
     planes = ConvexHull(kept).equations
-    return Hull(kept, off + max(0.0, float((own @ planes[:, :3].T + planes[:, 3]).max())))
+    blocks = np.array_split(planes, -(-len(planes) // _BLOCK))
+    highest = max(float((own @ block[:, :3].T + block[:, 3]).max()) for block in blocks)
+    return Hull(kept, off + max(0.0, highest))
 
 
-def mesh_geometry(
-    mesh: MeshFile, scale: Sequence[float], corners: int, pose: Pose, **more: object
-) -> tuple[Geometry, float]:
-    """The hull of a scaled mesh as a geometry with the mesh's mass, and by how much it is off [m]."""
+def _outermost(points: np.ndarray, corners: int) -> np.ndarray:
+    """The corners of the hull; all points where the hull of many points has more than `corners`."""
+    from scipy.spatial import ConvexHull
+
+    if len(points) > MOST_ADDED:
+        begun = ConvexHull(points, qhull_options=f"Qt TA{MOST_ADDED}")  # a tenth of the time where it has that many
+        if len(begun.vertices) > corners:
+            return points
+    return np.asarray(points[ConvexHull(points).vertices])
+
+
+class MeshHull(NamedTuple):
+    """Corners (n, 3) of a scaled mesh's hull, its mass at unit density, and by how much corners stand off [m]."""
+
+    points: np.ndarray
+    unit: MassProperties
+    off: float
+
+
+def mesh_hull(mesh: MeshFile, scale: Sequence[float], corners: int) -> MeshHull:
+    """The hull of a scaled mesh with the mesh's mass; with its own where the mesh encloses nothing."""
     points = mesh.points * np.asarray(scale, float)
     triangles = mesh.triangles if np.prod(scale) >= 0.0 else mesh.triangles[:, ::-1]
     hull = hull_of(points, corners)
@@ -160,4 +152,4 @@ def mesh_geometry(
         from stickslip.scenes.shapes import ConvexHull
 
         unit = ConvexHull(hull.points).mass_properties(3)
-    return Geometry({"type": "convex-hull", "points": hull.points.tolist()}, unit, pose, **more), hull.off  # type: ignore[arg-type]
+    return MeshHull(hull.points, unit, hull.off)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.checks import unknown_name
-from stickslip.io.models.meshes import MeshFile, find_mesh, mesh_geometry, read_mesh
+from stickslip.io.models.meshes import MOST_SCALED, MeshFile, MeshHull, find_mesh, mesh_hull, read_mesh
 from stickslip.io.models.robot_content import Writer
 from stickslip.io.models.robot_links import Link, moved, turned
 from stickslip.io.models.robot_masses import CARRIER, carrier, repaired
@@ -71,6 +71,7 @@ class Robot:
     least_inertia: float = 0.0
     balanced: bool = False  # MuJoCo's balanceinertia
     meshes: dict[Path, MeshFile] = field(default_factory=dict)
+    hulls: dict[tuple[Path, tuple[float, ...]], MeshHull] = field(default_factory=dict)  # of a mesh and its scale
 
     # -- for the readers -----------------------------------------------------------------------------------------------
 
@@ -103,12 +104,21 @@ class Robot:
         try:
             if path not in self.meshes:
                 self.meshes[path] = read_mesh(path)
-            geometry, off = mesh_geometry(self.meshes[path], scale, self.options.corners, pose, **more)
+            mesh, key = self.meshes[path], (path, tuple(scale))
+            if key not in self.hulls:
+                scales = sum(of == path for of, _ in self.hulls)
+                if scales and (scales + 1) * len(mesh.points) > MOST_SCALED:
+                    raise element.error(
+                        f"the mesh {name!r} may have {MOST_SCALED} corners in all its scales together, got more"
+                    )
+                self.hulls[key] = mesh_hull(mesh, scale, self.options.corners)
+            hull = self.hulls[key]
         except ValueError as problem:
             self.leave_out(element, f"the mesh {name!r}: {problem}".rstrip("."))
             return None
-        within = f", within {off:.2g} m" if off > 0.0 else ""
-        corners = len(geometry.entry["points"])
+        geometry = Geometry({"type": "convex-hull", "points": hull.points.tolist()}, hull.unit, pose, **more)
+        within = f", within {hull.off:.2g} m" if hull.off > 0.0 else ""
+        corners = len(hull.points)
         self.leave_out(element, f"the mesh {name!r}, carried over as its convex hull of {corners} corners{within}")
         return geometry
 

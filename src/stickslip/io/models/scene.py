@@ -58,7 +58,7 @@ _SHAPES: dict[str, type[Any]] = {
 }
 _MATERIAL = ("friction", "restitution", "restitution_tangential", "friction_impact", "patch", "pressure", "rolling")
 _OF_CLI = ("stepper", "theta", "every")  # options that the command line puts together
-MOST_CHARACTERS = 30_000
+MOST_CHARACTERS, MOST_HULLS = 30_000, 1_000  # with these a file is read within a second
 _STATE = ("x", "y", "z", "vx", "vy", "vz")
 
 
@@ -67,9 +67,10 @@ def scenario_from(content: dict[str, Any], place: Place) -> SceneScenario:
     _require_short(content, place)
     scene = located(place, lambda: Scene(content["dim"], content["gravity"], content["name"]))
     bodies: dict[str, Body | None] = {"world": None}
+    hulls: dict[Any, Shape] = {}
     for i, entry in enumerate(content["bodies"]):
         here = place.at("bodies", i)
-        bodies[entry["name"]] = located(here, partial(_add_body, scene, entry, here))
+        bodies[entry["name"]] = located(here, partial(_add_body, scene, entry, here, hulls))
     for part, add in (("joints", _add_joint), ("springs", _add_spring), ("forces", _add_force), ("pairs", _add_pair)):
         for i, entry in enumerate(content[part]):
             here = place.at(part, i)
@@ -110,12 +111,13 @@ def _moving(bodies: Mapping[str, Body | None], name: str, place: Place) -> Body:
     return body
 
 
-def _shape(entry: dict[str, Any], dim: int) -> Shape:
+def _shape(entry: dict[str, Any], dim: int, hulls: dict[Any, Shape]) -> Shape:
+    """The shape of an entry; `hulls` holds those that the file had before, by their points."""
     values = {key: value for key, value in entry.items() if key != "type"}
     if entry["type"] == "compound":
         parts = []
         for part in values["parts"]:
-            shape, position = _shape(part["shape"], dim), part["position"] or [0.0] * dim
+            shape, position = _shape(part["shape"], dim, hulls), part["position"] or [0.0] * dim
             turn = () if part["orientation"] is None else (part["orientation"],)
             parts.append((shape, position, *turn))
         return Compound(parts)
@@ -123,13 +125,24 @@ def _shape(entry: dict[str, Any], dim: int) -> Shape:
     for key in ("normal", "size"):
         if key in values:
             values[key] = tuple(values[key])
+    if entry["type"] == "convex-hull":
+        return _hull(values["points"], hulls)
     made: Shape = _SHAPES[entry["type"]](**values)
     return made
 
 
-def _add_body(scene: Scene, entry: dict[str, Any], place: Place) -> Body:
+def _hull(points: list[list[float]], hulls: dict[Any, Shape]) -> Shape:
+    key = tuple(map(tuple, points))
+    if key not in hulls:
+        if len(hulls) >= MOST_HULLS:
+            raise ValueError(f"a file may have at most {MOST_HULLS} different convex hulls, got more.")
+        hulls[key] = ConvexHull(points)
+    return hulls[key]
+
+
+def _add_body(scene: Scene, entry: dict[str, Any], place: Place, hulls: dict[Any, Shape]) -> Body:
     values = {key: value for key, value in entry.items() if key not in ("type", "shape") and value is not None}
-    shape = _shape(entry["shape"], scene.dim)
+    shape = _shape(entry["shape"], scene.dim, hulls)
     if isinstance(values.get("friction"), list):
         values["friction"] = tuple(values["friction"])
     if entry["type"] == "static":
