@@ -87,6 +87,9 @@ HELD = 1e-8  # of the mobility of free bodies: contacts with less along the norm
 HELD_SPEED = 1e-3  # of the velocities: a contact that closes faster is not left out, but for
 ASKED = 4.0  # times the velocities with which joints that are apart are closed
 NOISES = 2.0  # times the rounding of joint rows: smaller errors are no reason to move loads of contacts
+# Of the rounding of joint rows: errors that are aimed at.  1 km away at dt = 1e-4 s that rounding is 2e-5 of what the
+# weight does in a step, and slips below MOVES of it would grow in grasps near their limit.
+SHARPLY = 1e-3
 LEAST_SIZE = 1e-6  # of the mobility of a free body, given to contacts and rows that joints keep from moving
 
 
@@ -744,6 +747,7 @@ def solve_joined(island: Island, options: Options, place: np.ndarray, quick: boo
     grain = coarsest(island)
     speed = island_scale(island, 0.0)
     limit, stage, residual = max(speed, GRAINS * grain), 0, 0.0
+    sharp = max(speed, SHARPLY * GRAINS * grain)
     for i in range(n):
         kept[i] = i
     if n + k > 0 and set_sizes(contacts, rows, tree, plan.order, room.H, dim, held, order):
@@ -760,7 +764,7 @@ def solve_joined(island: Island, options: Options, place: np.ndarray, quick: boo
     rounding = grain / speed if speed > 0.0 else 0.0
     for again in range(1 + CLOSINGS):
         error, more = solve_tree_laws(
-            problem, plan, masses, motion, room, options.tol, limit, noise, rounding, slid, dim, quick, tried
+            problem, plan, masses, motion, room, options.tol, limit, sharp, noise, rounding, slid, dim, quick, tried
         )
         stage, tried = max(stage, more), False
         write_back(island, problem, motion, links, plan, room, chosen, kept, dim)
