@@ -204,7 +204,7 @@ def test_sixty_spheres_are_poured_without_a_failed_step(tol, t_end):
 
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_frames_of_a_file(tmp_path, monkeypatch):
-    """Nothing moves in these steps: contacts that come take memory, and pieces whose length goes by the load of a machine.
+    """Nothing moves in these steps: contacts that come take memory, and longer pieces.
 
     Runs of 3,000 frames were seen to differ by 31 MB; 12,000 frames (1.6 GB) took no more than these.
     """
