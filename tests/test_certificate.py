@@ -178,4 +178,30 @@ def test_shares_of_load_that_no_law_gives_are_told():
     assert told(3.0, feet=3).open_loads == 0
 
 
+def test_shares_of_several_faces_are_told():
+    """Capsules across two belts, and boxes across two floors, where the share of load decides how they move.
+
+    Four points of one line share a load in more than one way.  A box that slides straight from floor to floor turns,
+    or does not, by what its corners on the rougher one carry; with floors of one kind it does not, whatever they carry.
+    """
+
+    def told(shape, turn, height, frictions, belts=((0, 0, 0), (0, 0, 0)), **motion):
+        scene = ss.Scene()
+        for x, friction, belt in zip((-1.0, 1.0), frictions, belts, strict=True):
+            slab = {"friction": friction, "surface_velocity": belt}
+            scene.add_static(ss.Box((2.0, 4.0, 0.2)), position=(x, 0, -0.1), **slab)
+        scene.add_body(shape, mass=1.0, position=(0.02, 0, height), orientation=turn, friction=1.0, **motion)
+        run = scene.simulate(dt=1e-3, t_end=0.01)
+        assert run.certificate.failed_steps == 0
+        return run.certificate.open_loads
+
+    across, straight = (np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0), (1.0, 0.0, 0.0, 0.0)
+    capsule, box = (ss.Capsule(0.05, 0.6), across, 0.05), (ss.Box((0.3, 0.2, 0.1)), straight, 0.05)
+    assert told(*capsule, (0.16, 0.16), belts=((0, 1.0, 0), (0, -0.5, 0))) == 10
+    assert told(*capsule, (0.16, 0.16), velocity=(0.3, 1.0, 0.0), angular_velocity=(0.0, 0.0, 2.0)) == 10
+    assert told(*capsule, (0.16, 0.16)) == 0 and told(*capsule, (0.16, 0.16), velocity=(1.0, 0.0, 0.0)) == 0
+    assert told(*box, (0.04, 0.36), velocity=(1.0, 0.0, 0.0)) == 10
+    assert told(*box, (0.16, 0.16), velocity=(1.0, 0.0, 0.0)) == 0
+
+
 TRIPOD = ss.ConvexHull([(0.1, 0.0, -0.025), (-0.05, 0.08, -0.025), (-0.05, -0.08, -0.025), (0.0, 0.0, 0.075)])

@@ -124,7 +124,7 @@ def by_proximal(
 @kernel(apart=True)
 def solve_tree_laws(
     problem: TreeProblem, plan: Plan, masses: Plan, motion: TreeMotion, room: TreeRoom, tol: float, scale: float,
-    noise: float, rounding: float, before: np.ndarray, dim: int, quick: bool, tried: bool,
+    sharp: float, noise: float, rounding: float, before: np.ndarray, dim: int, quick: bool, tried: bool,
 ) -> tuple[float, int]:  # fmt: skip
     """Improve the impulses of a motion until the laws hold to tol times scale, the largest velocity [m/s].
 
@@ -137,9 +137,9 @@ def solve_tree_laws(
     if n + k == 0:
         tree_velocities(problem, masses, motion, room)
         return 0.0, 1
-    enough = tol * scale
+    enough, still = tol * scale, MOVES * tol * sharp
     alpha = max(TREE_ALPHA, min(WILD, rounding / STEADY))
-    rules = TreeRules(dim, AIM * enough, TREE_STEPS, alpha, 0.0, CALM, CALM * scale)
+    rules = TreeRules(dim, AIM * tol * sharp, TREE_STEPS, alpha, 0.0, CALM, CALM * scale)
     if n == 0:
         copy_tree_motion(motion, start)
         least = follow_rows(problem, plan, masses, motion, room)
@@ -157,8 +157,8 @@ def solve_tree_laws(
     copy_tree_motion(motion, best)
     if quick and not least <= enough:
         return least, stage
-    if fresh and slips(motion, MOVES * enough):
-        error = rest_tree(problem, plan, masses, motion, rules, room, start, enough, scale, noise)
+    if fresh and slips(motion, still):
+        error = rest_tree(problem, plan, masses, motion, rules, room, start, enough, scale, still, noise)
         if error <= enough:
             least = error
             copy_tree_motion(motion, best)
@@ -179,8 +179,8 @@ def solve_tree_laws(
             if error < least:
                 least = error
                 copy_tree_motion(motion, best)
-    if lets_go(best, before, MOVES * enough):
-        error = rest_tree(problem, plan, masses, motion, rules, room, start, enough, scale, noise)
+    if lets_go(best, before, still, 10.0 * enough):
+        error = rest_tree(problem, plan, masses, motion, rules, room, start, enough, scale, still, noise)
         if error <= enough:
             return error, stage
     copy_tree_motion(best, motion)

@@ -53,16 +53,16 @@ def slips(motion: TreeMotion, least: float) -> bool:
 
 
 @kernel(apart=True)
-def lets_go(motion: TreeMotion, before: np.ndarray, least: float) -> bool:
+def lets_go(motion: TreeMotion, before: np.ndarray, least: float, enough: float) -> bool:
     """Whether a contact that carried load and was at rest slips faster than `least` [m/s], and does not open.
 
-    before (n,): slip in the step before [m/s], infinite without load.
+    before (n,): slip in the step before [m/s], infinite without load.  enough: tolerance [m/s]: slower is rest.
     """
     found = False
     for i in range(before.shape[0]):
         u = motion.contacts.u[i]
         slip = math.sqrt(u[1] * u[1] + u[2] * u[2])
-        found = found or (slip > least and before[i] < AT_REST * slip and not u[0] > least)
+        found = found or (slip > least and before[i] < max(AT_REST * slip, enough) and not u[0] > least)
     return found
 
 
@@ -163,7 +163,7 @@ def to_rest(
 @kernel(apart=True)
 def rest_tree(
     problem: TreeProblem, plan: Plan, masses: Plan, motion: TreeMotion, rules: TreeRules, room: TreeRoom,
-    start: TreeMotion, enough: float, scale: float, noise: float,
+    start: TreeMotion, enough: float, scale: float, still: float, noise: float,
 ) -> float:  # fmt: skip
     """Look for impulses, from those of `start`, with which no loaded contact slips; returns their error [m/s].
 
@@ -177,6 +177,6 @@ def rest_tree(
         copy_tree_motion(start, motion)
         to_rest(problem, plan, masses, motion, room, rules.dim, share)
         error = newton_tree(problem, plan, masses, motion, rules, room, noise)
-        if error <= enough and not slips(motion, MOVES * enough):
+        if error <= enough and not slips(motion, still):
             return error
     return np.inf

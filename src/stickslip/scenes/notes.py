@@ -15,6 +15,7 @@ from stickslip.scenes.islands.rolling import resists, turn_in_world, turn_work
 from stickslip.scenes.islands.row_kinds import ARMATURE, PRISMATIC, SPRING
 from stickslip.scenes.islands.slips import gap_beyond
 from stickslip.scenes.layout import MOVING, Active, Bodies, Book, Contacts, Geoms, Options
+from stickslip.scenes.open_shares import any_open
 from stickslip.scenes.parts import (
     ACTIVE,
     CREEP,
@@ -164,6 +165,15 @@ def shares_openly(bodies: Bodies, contacts: Contacts, points: int, c: int, slop:
 
 
 @kernel
+def any_slips(book: Book) -> bool:
+    """Whether a body slips in this step."""
+    found = False
+    for k in range(book.state.shape[0]):
+        found = found or book.state[k] == SLIP
+    return found
+
+
+@kernel
 def note_contact(
     bodies: Bodies, geoms: Geoms, contacts: Contacts, active: Active, i: int, options: Options, diary: Diary,
     moment: tuple[float, float, float, int],
@@ -250,6 +260,10 @@ def note_contacts(
         if active.r[i, 0] > 0.0:
             moment = (fall, noise, t_end, counts[POINTS])
             work += note_contact(bodies, geoms, contacts, active, i, options, diary, moment)
+    if numbers[LOADS_NOW] == 0.0 and any_slips(diary.book):
+        near = NEARLY * options.slop
+        if any_open(bodies, contacts, active, counts[ACTIVE], options, near, FANNED, ONE_WAY):
+            numbers[LOADS_NOW] = 1.0
     numbers[CREEP] += options.dt * numbers[CREEP_SPEED]
     numbers[OPEN_LOADS] += numbers[LOADS_NOW]
     numbers[OPEN_NORMALS] += numbers[NORMALS_NOW]

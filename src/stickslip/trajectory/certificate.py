@@ -63,8 +63,9 @@ class Certificate:
         because with it Newton's law and friction, or neighbours, contradict one another.
     contacts_left_out : most contacts of a scene's step that joints hold along their normals, and that are left out: no
         impulse there moves anything.  The bodies may overlap at them; `max_penetration` has the depth.
-    open_loads : steps of a scene in which bodies slid and turned on four points of a plane or more.  The laws do not
-        say which point carries how much, and friction follows the loads: the motion is one of several.
+    open_loads : steps of a scene in which bodies slid and turned on four points of a plane or more, or slid on several
+        faces, as a capsule across two belts.  The laws do not say which point carries how much, and friction follows
+        the loads: the motion is one of several.
     open_normals : steps of a scene in which edges or corners that are not in mirror image carried load on one another.
         Their shapes leave the normal open; it is taken halfway between the faces.
     max_constraint_error : largest |g| of a constraint g(q, t) = 0 at the end of a step, in the unit of its equation.
@@ -239,8 +240,8 @@ class Certificate:
                 (
                     "shares of load open",
                     _steps(self.open_loads),
-                    "Bodies slide and turn on four points or more: no law says which carries how much, and friction "
-                    "follows the loads",
+                    "Bodies slide and turn on four points or more, or slide on several faces: no law says which "
+                    "carries how much, and friction follows the loads",
                 )
             )
         if self.open_normals:

@@ -195,8 +195,9 @@ def test_grasp_far_from_the_origin_and_askew():
     [
         (2.0, 2e-4, 0.03, 0.0, STRAIGHT, (0.0, 1e3, 0.0)),  # 5e-5 m
         (1.0, 1e-3, 0.2, 0.1, ODD, (1e3, -300.0, 77.0)),  # 4e-5 m
+        (1.002, 1e-4, 0.1, 0.0, STRAIGHT, (0.0, 1e3, 0.0)),  # 4e-5 m: slips below 1e3 grains of its joints grew
     ],
-    ids=["twice what holds", "just what holds"],
+    ids=["twice what holds", "just what holds", "short steps"],
 )
 def test_rounding_of_the_slides_of_fingers_does_not_let_a_sphere_go(share, dt, t_end, speed, turn, move):
     """Three fingers were asked for the rounding of their places, in directions that no sphere can stick to."""
@@ -207,11 +208,11 @@ def test_rounding_of_the_slides_of_fingers_does_not_let_a_sphere_go(share, dt, t
 @pytest.mark.parametrize("share", [1.001, 1.2, 1.5, 2.0, 2.4])
 @pytest.mark.parametrize("speed", [0.0, 0.1])
 def test_spheres_far_away_are_held_in_short_steps(share, speed):
-    """1 km away at 1e-4 s a step solved to 1e-10 leaves up to 2e-3 of the weight open: one processor in two lets go."""
+    """1 km away at 1e-4 s a grain of a joint row is 2e-5 of what the weight does: slips below 1e3 of them grew."""
     for distance, dt in ((1e3, 2e-4), (1e3, 1e-4), (0.0, 1e-4)):
         for turn, way in ((STRAIGHT, (0.0, 1.0, 0.0)), (ODD, (1.0, -0.3, 0.077))):
             scene, held = grasp(share * MASS * G / (3 * MU), 3, "sphere", speed, turn, distance * np.array(way))
-            run = scene.simulate(dt=dt, t_end=0.06, tol=1e-12 if distance > 0.0 and dt < 2e-4 else 1e-10)
+            run = scene.simulate(dt=dt, t_end=0.06)
             assert run.complete and run.certificate.failed_steps == 0
             assert np.abs(slip(held, run, speed, turn, distance * np.array(way))).max() < 4e-9
 
