@@ -94,13 +94,15 @@ class Piece:
     def _functions(self) -> dict[int, ast.FunctionDef]:
         """Functions by the line in which each begins, its decorators with it."""
         found: dict[int, ast.FunctionDef] = {}
-        blocks: list[ast.AST] = [self.tree]
+        blocks: list[Any] = [self.tree]
         while blocks:
-            for statement in ast.iter_child_nodes(blocks.pop()):
-                if isinstance(statement, ast.FunctionDef):
-                    found[min([statement.lineno, *(mark.lineno for mark in statement.decorator_list)])] = statement
-                if isinstance(statement, (ast.stmt, ast.ExceptHandler)) and hasattr(statement, "body"):
-                    blocks.append(statement)
+            block = blocks.pop()
+            for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+                for statement in getattr(block, part, ()):
+                    if isinstance(statement, ast.FunctionDef):
+                        found[min([statement.lineno, *(mark.lineno for mark in statement.decorator_list)])] = statement
+                    if hasattr(statement, "body"):
+                        blocks.append(statement)
         return found
 
     def source(self, function: Callable[..., Any], before: int) -> Source:
@@ -281,33 +283,52 @@ class _Survey:
                 "a kernel has plain parameters: no *args, no **kwargs, none behind * or before /.",
                 source.place(source.tree),
             )
+        stored: set[str] = set()
         for statement in source.tree.body:
-            self.visit(statement)
+            self.visit(statement, statement, stored)
 
-    def visit(self, node: ast.AST, around: ast.AST | None = None) -> set[str]:
-        """Names that a part of the source assigns; `around` is the part that holds it: operators have no line."""
-        kind = type(node)
+    def visit(self, node: ast.AST, around: ast.AST, stored: set[str]) -> None:
+        """Add the names that a part of the source assigns; `around` is the part that holds it: operators have no line.
+
+        It sees every node of every kernel, so it asks for types once, and for nothing of those that say nothing.
+        """
+        kind, source = type(node), self.source
+        if kind is ast.Name:
+            if type(node.ctx) is ast.Store:  # type: ignore[attr-defined]
+                source.stores[node.id] += 1  # type: ignore[attr-defined]
+                stored.add(node.id)  # type: ignore[attr-defined]
+            else:
+                source.loads.add(node.id)  # type: ignore[attr-defined]
+            return
         rule = REFUSED.get(kind)
         if rule is not None:
-            raise KernelError(f"{rule}.", self.source.place(node if hasattr(node, "lineno") else around))
-        if isinstance(node, ast.Name):
-            if isinstance(node.ctx, ast.Store):
-                self.source.stores[node.id] += 1
-                return {node.id}
-            self.source.loads.add(node.id)
-            return set()
-        if isinstance(node, ast.Return):
-            self.source.returns.append(node)
-        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            self.source.loads.add(node.target.id)
-        found: set[str] = set()
+            raise KernelError(f"{rule}.", source.place(node if hasattr(node, "lineno") else around))
+        outer = stored
+        if kind is ast.Return:
+            source.returns.append(node)  # type: ignore[arg-type]
+        elif kind is ast.AugAssign and isinstance(node.target, ast.Name):  # type: ignore[attr-defined]
+            source.loads.add(node.target.id)  # type: ignore[attr-defined]
+        elif kind is ast.For or kind is ast.While:
+            stored = set()
         for name in kind._fields:
             child = getattr(node, name, None)
-            for part in child if isinstance(child, list) else (child,):
-                if isinstance(part, ast.AST):
-                    found |= self.visit(part, node)
-        if isinstance(node, (ast.For, ast.While)):
-            if node.orelse:
-                raise KernelError("`else` of a loop is not in the language.", self.source.place(node))
-            node.stored = found  # type: ignore[union-attr]
-        return found
+            if type(child) is list:
+                for part in child:
+                    if type(part) not in _SILENT:
+                        self.visit(part, node, stored)
+            elif type(child) not in _SILENT:
+                self.visit(child, node, stored)  # type: ignore[arg-type]
+        if stored is not outer:
+            if node.orelse:  # type: ignore[attr-defined]
+                raise KernelError("`else` of a loop is not in the language.", source.place(node))
+            node.stored = stored  # type: ignore[attr-defined]
+            outer |= stored
+
+
+_SILENT = {
+    kind
+    for family in (ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
+    for kind in family.__subclasses__()
+    if kind not in REFUSED
+} | {type(None), bool, int, float, complex, str, bytes, type(...), ast.Constant}
+"""Types of what stands in a syntax tree and assigns, reads and refuses nothing."""
