@@ -8,6 +8,9 @@ from collections.abc import Generator
 import pytest
 from hypothesis import settings
 
+from stickslip.jit import tiers
+from tests.thinned import FULL
+
 # No window, wherever the tests run; set before anything imports matplotlib.
 os.environ.setdefault("MPLBACKEND", "Agg")
 
@@ -20,6 +23,18 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 settings.register_profile("stickslip", deadline=None, print_blob=True, derandomize=True)
 settings.register_profile("explore", deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "stickslip"))
+
+
+PATIENCE = 4
+"""Times as long as shipped, quick machine code runs in the default tests before threads optimise it.
+
+Optimised code has the bits of quick code, which `tests/jit` shows; to make it took a third of the time of some folders.
+"""
+
+
+def pytest_configure() -> None:
+    if not FULL:
+        tiers.PATIENCE *= PATIENCE
 
 
 LONG_FILES = (

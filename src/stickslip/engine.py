@@ -102,10 +102,12 @@ class Memory(State):
     def __init__(self, row: Array, p: Array, t0: float, dt: float, sizes: tuple[int, int, int]) -> None:
         self.row, self.p, self.t0, self.dt, self.sizes = row, p, t0, dt, sizes
         n_q, n_u, n = sizes
-        parts = np.split(row, np.cumsum([n_q, n_u, n, 2 * n, n, 3 * n, n]))
-        self.q, self.u, self.impulse_before, impulse_sum, last_loaded, carried, self.reach, self.book = parts
-        self.impulse_sum, self.carried = impulse_sum.reshape(n, 2), carried.reshape(n, 3)
-        self.last_loaded = last_loaded.view(np.int64)
+        end = n_q + n_u
+        self.q, self.u, self.impulse_before = row[:n_q], row[n_q:end], row[end : end + n]
+        self.impulse_sum = row[end + n : end + 3 * n].reshape(n, 2)
+        self.carried = row[end + 4 * n : end + 7 * n].reshape(n, 3)
+        self.last_loaded = row[end + 3 * n : end + 4 * n].view(np.int64)
+        self.reach, self.book = row[end + 7 * n : end + 8 * n], row[end + 8 * n :]
 
     @classmethod
     def start(cls, q: Array, u: Array, p: Array, t0: float, contacts: int, dt: float) -> Memory:

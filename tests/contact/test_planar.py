@@ -84,7 +84,7 @@ def violation(p: PlanarProblem, Lambda_N: np.ndarray, Lambda_T: np.ndarray) -> f
 @pytest.mark.parametrize("thresholds", [False, True], ids=["Coulomb", "thresholds"])
 @given(seed=seeds, k=st.integers(1, 3), f=st.integers(1, 7))
 @thinned
-@settings(max_examples=examples(16, 100), deadline=None)
+@settings(max_examples=examples(10, 100), deadline=None)
 def test_solvers_against_all_solutions(thresholds: bool, missing: bool, seed: int, k: int, f: int) -> None:
     p = random_problem(np.random.default_rng(seed), k, f, thresholds=thresholds, missing=missing)
     everything = [s for s in all_solutions(p) if s.solved]

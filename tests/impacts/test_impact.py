@@ -219,7 +219,7 @@ def test_after_is_continuous_in_before_and_angle(bar, law):
         after = hit.tangential_velocity_after[..., 0] / hit.normal_velocity_after[..., 0]
         return max(np.abs(np.diff(after, axis=0)).max(), np.abs(np.diff(after, axis=1)).max())
 
-    assert jumps(161) < 0.65 * jumps(81)
+    assert jumps(121) < 0.65 * jumps(61)
 
 
 def test_sign_reversal_by_fig_7(bar):

@@ -247,11 +247,11 @@ def test_a_folder_that_vanishes_is_told_as_such(moment, tmp_path, monkeypatch):
 CHANGES = ("pwrite", "fsync", "ftruncate", "posix_fallocate", "rename", "replace", "link")
 
 
-@pytest.mark.parametrize("every", [15, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [30, pytest.param(1, marks=pytest.mark.slow)])
 def test_every_moment_leaves_a_file_that_opens(every, tmp_path, monkeypatch):
     """The folder is copied after every system call that changes it: each copy is what a kill would have left.
 
-    Of some hundred copies every fifteenth is opened, or every one.
+    Of some hundred copies every thirtieth is opened, or every one.
     """
     folder, copies = tmp_path / "run", []
     folder.mkdir()

@@ -28,9 +28,9 @@ def attack(count, seed, *kinds):
 
 
 def test_some_damages():
-    counts = attack(60, 1)
-    assert counts["refused"] + counts["harmless"] == 60
-    assert counts["refused"] > 30 and counts["words"] > 1 and counts["blocks"] > 1
+    counts = attack(30, 1)
+    assert counts["refused"] + counts["harmless"] == 30
+    assert counts["refused"] > 15 and counts["words"] > 1 and counts["blocks"] > 1
 
 
 @pytest.mark.slow

@@ -315,7 +315,8 @@ def test_other_threads_of_python_run_meanwhile() -> None:
 def test_numbers_that_the_page_names() -> None:
     quick = section("Quick and optimised machine code")
     assert f"{engines.LONG_RUN:,} steps" in quick
-    assert f"{tiers.PATIENCE} s per {tiers.PIECE:,} letters" in quick
+    shipped = re.search(r"^PATIENCE = (.*)$", Path(tiers.__file__).read_text(), re.MULTILINE)  # tests have another one
+    assert shipped is not None and f"{shipped[1]} s per {tiers.PIECE:,} letters" in quick
     assert units.MOST_BUILDERS == 8 and "(at most eight)" in section("Machine code of its own")
     assert gpu.LONGEST_UNROLLED == 12 and "up to twelve are written out" in PAGE
     assert web.STACK == 2**20 and "the stack, 1 MiB" in PAGE

@@ -172,7 +172,7 @@ number = st.floats(-5.0, 5.0).map(lambda v: round(v, 3)).filter(lambda v: abs(v)
 
 
 @thinned
-@settings(max_examples=examples(8, 100), deadline=None)
+@settings(max_examples=examples(3, 100), deadline=None)
 @given(st.tuples(number, number, number))
 @example((1.0, 1.0, 2.0))
 @example((-1.0, 2.0, -1.0))
@@ -233,15 +233,11 @@ def test_what_cannot_be_compiled_is_named(expression, message):
         Printer([]).text(expression)
 
 
-@pytest.mark.parametrize(
-    "left_out",
-    ["four_bar angled_bar slider_crank_ideal", pytest.param("", marks=pytest.mark.slow)],
-    ids=["most", "all"],
-)
-def test_source_is_the_same_in_every_process(left_out):
+@pytest.mark.parametrize("each", [4, pytest.param(1, marks=pytest.mark.slow)], ids=["some", "all"])
+def test_source_is_the_same_in_every_process(each):
     """In this one, whose SymPy has seen other expressions, and in a fresh one with other hashes of names."""
     program = (
-        f"left_out = {left_out.split()}"
+        f"each = {each}"
         + """
 import hashlib, sympy as sp, stickslip.library as library
 from sympy.physics.mechanics import dynamicsymbols
@@ -253,7 +249,7 @@ system = LagrangianSystem.from_energies(
     [a, b], kinetic=m * sum(z.diff("t") ** 2 for z in xy), potential=k * sp.Max(a, b, a * b) + sp.Abs(xy[3]),
     contacts=[Contact(str(i), gap=z, slip=xy[3 - i], friction="m") for i, z in enumerate(xy)],
     parameters={m: 1, l: 2, k: 3})
-text = "".join(library.get(name).system.source() for name in library.names() if name not in left_out) + system.source()
+text = "".join(library.get(name).system.source() for name in library.names()[::each]) + system.source()
 text += system.equations().text() + system.equations().latex()
 digest = hashlib.sha256(text.encode()).hexdigest()
 """

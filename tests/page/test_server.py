@@ -916,10 +916,16 @@ values = st.recursive(
 FIELDS = ("system", "set", "start", "dt", "t_end", "stepper", "x")
 
 
+@pytest.fixture(scope="module")
+def service():
+    """One service, with one process behind it, for all that is asked."""
+    return Service()
+
+
 @thinned
 @settings(max_examples=examples(20, 100))
 @given(st.dictionaries(st.sampled_from(FIELDS), values, max_size=5) | values)
-def test_nonsense_is_a_value_error(request_):
+def test_nonsense_is_a_value_error(service, request_):
     """Anything but a value error would be our mistake, not the request's."""
     with pytest.raises(ValueError):
-        Service().run(request_)
+        service.run(request_)

@@ -88,8 +88,12 @@ def test_what_has_no_drawing_makes_no_film(tmp_path):
         bare.animate(tmp_path / "run.gif")
 
 
-def test_a_scene_is_drawn_with_its_own_run(scene, tmp_path):
-    run = scene.simulate(dt=2e-3, t_end=0.1, progress=False)
+@pytest.mark.parametrize(
+    "stepper", ["moreau-jean", pytest.param("moreau-midpoint", marks=pytest.mark.slow)], ids=["recorded", "simulates"]
+)
+def test_a_scene_is_drawn_with_its_own_run(scene, tmp_path, stepper):
+    """A page that simulates takes seconds to build; by another stepper than the midpoint rule it plays the run back."""
+    run = scene.simulate(dt=2e-3, t_end=0.1, progress=False, stepper=stepper)
     assert run.scenario is scene
     assert run.plot(tmp_path / "scene.svg") is not None
     page = run.show(browser=False)

@@ -37,7 +37,7 @@ def ends(scene, balls, axis, law="poisson-at-once"):
 
 
 @pytest.mark.parametrize("dim", [2, 3])
-@pytest.mark.parametrize("balls", [3, 5])
+@pytest.mark.parametrize("balls", [3, pytest.param(5, marks=pytest.mark.slow)])
 def test_newtons_cradle_is_one_impact(dim, balls):
     """(2/n - 1, 2/n, ...) at once, as the mechanism has it; one after the other the last ball leaves alone."""
     scene = row_of_balls(dim, np.eye(balls)[0], np.ones(balls - 1))

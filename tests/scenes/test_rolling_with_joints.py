@@ -35,7 +35,7 @@ def braking(dim, wheels):
     return 2e-3 / 0.1 * (10 + n) * G / (10 + n + n * share)
 
 
-@pytest.mark.parametrize(("dim", "wheels"), [(2, PLANE), (3, THREE), (3, FOUR)])
+@pytest.mark.parametrize(("dim", "wheels"), [(2, PLANE), pytest.param(3, THREE, marks=pytest.mark.slow), (3, FOUR)])
 def test_a_car_rolls_to_rest(dim, wheels):
     scene, chassis = car(dim, wheels, speed=0.2)
     a = braking(dim, wheels)

@@ -86,9 +86,9 @@ class PlanarProblem:
             return 0.0
         xi_N, xi_T = self.slip_velocities(Lambda_N, Lambda_T)
         bound = self.bound(Lambda_N)
-        if not np.all(np.isfinite(Lambda_N) & np.isfinite(Lambda_T)) or np.any(Lambda_N < 0.0):
+        if not (np.isfinite(Lambda_N) & np.isfinite(Lambda_T)).all() or (Lambda_N < 0.0).any():
             return np.inf
-        if np.any(np.abs(Lambda_T) > bound * (1.0 + 1e-12)):
+        if (np.abs(Lambda_T) > bound * (1.0 + 1e-12)).any():
             return np.inf
         size_N = self.size_N + IMPULSE_SHARE * (np.abs(self.G_NN) @ Lambda_N + np.abs(self.G_NT) @ bound)
         size_T = self.size_T + IMPULSE_SHARE * (np.abs(self.G_NT.T) @ Lambda_N + np.abs(self.G_TT) @ bound)
@@ -97,7 +97,7 @@ class PlanarProblem:
         against = np.where(Lambda_T > 0.0, xi_T, -xi_T)  # on the bound the slip must oppose the impulse
         slip = np.where(bound > 0.0, np.maximum(0.0, against), 0.0)
         defect_T = np.where(at_bound, slip, np.abs(xi_T)) / np.where(size_T > 0, size_T, 1.0)
-        return float(max(np.max(defect_N[self.normal], initial=0.0), np.max(defect_T[self.tangential], initial=0.0)))
+        return float(max(defect_N[self.normal].max(initial=0.0), defect_T[self.tangential].max(initial=0.0)))
 
     def lcp(self) -> PlanarLcp:
         """The LCP [GS05] eq. (33), without the rows of parts that are absent; scaled to unit diagonals."""

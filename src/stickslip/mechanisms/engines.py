@@ -343,7 +343,7 @@ class Reference(MechanismEngine):
         except ValueError as problem:  # a law that has no answer here, such as Stronge's for two contacts at once
             memory.problem_text = str(problem).rstrip(".")
             return codes.UNSOLVED
-        if not (np.all(np.abs(after.u) < codes.LARGEST) and np.all(np.isfinite(report.problem.u_free))):
+        if not ((np.abs(after.u) < codes.LARGEST).all() and np.isfinite(report.problem.u_free).all()):
             return codes.BLOWN_UP
         if not report.solved:
             memory.problem_text = report.status
@@ -416,7 +416,7 @@ class Reference(MechanismEngine):
         self._measure_penetration(memory)
 
     def _measure_penetration(self, memory: Memory) -> None:
-        unilateral = np.array(self.system.contact_kinds, dtype=int) == CONTACT
+        unilateral = self.system.kinds == CONTACT
         unilateral &= ~np.array(self.system.gated) | (memory.impulse_before > 0.0)  # else it may not be there
         gap = self.system.gap(memory.q, memory.t, memory.p)
         deepest = float(np.max(-gap[unilateral], initial=0.0))

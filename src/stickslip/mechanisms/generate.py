@@ -28,7 +28,7 @@ from stickslip.jit import Kernel, KernelError
 from stickslip.jit.cache import remove_old_versions
 from stickslip.jit.cpu import COMPILER
 from stickslip.jit.sources import sources_hash
-from stickslip.jit.syntax import Written, parsed
+from stickslip.jit.syntax import Written
 from stickslip.jit.vault import Untrusted, leave, vault
 from stickslip.mechanisms.plain_functions import MUST_NOT_WRITE, read_only
 from stickslip.mechanisms.system import System
@@ -61,6 +61,15 @@ PARTS = {
     "local": ("model", "state_laws", "local"),
 }
 """The templates: names of files in `templates`, in the order in which they are joined."""
+_IMPORTS = "# -- imports\n"
+_MARKS = (
+    _IMPORTS,
+    _BEGIN,
+    _END,
+    *(f"# -- {part}\n" for part in sorted({name for parts in PARTS.values() for name in parts})),
+)
+_PIECES = re.compile(rf"^(?={'|'.join(_MARKS)})", re.MULTILINE)
+"""Where a piece of a generated module begins: see `Written`."""
 
 
 def constants(system: System, solver: str, options: Mapping[str, Any]) -> str:
@@ -153,8 +162,8 @@ def _joined(parts: tuple[str, ...]) -> str:
                 del lines[node.lineno - 1 : node.end_lineno]
             if isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and not _joined_part(node, parts)):
                 imports.update(dict.fromkeys(_one_by_one(node)))
-        bodies.append("".join(lines).strip("\n") + "\n")
-    return "".join(sorted(imports)) + "\n" + "\n\n".join(bodies)
+        bodies.append(f"# -- {part}\n" + "".join(lines).strip("\n") + "\n")
+    return _IMPORTS + "".join(sorted(imports)) + "\n" + "\n\n".join(bodies)
 
 
 def _joined_part(node: ast.ImportFrom, parts: tuple[str, ...]) -> bool:
@@ -221,19 +230,23 @@ def import_generated(system: System, source: str, kind: str, kernels: bool = Tru
         return sys.modules[name] if name in sys.modules else _executed(system, source, name, kernels)
 
 
+def _pieces(source: str) -> list[str]:
+    """Text of a module in pieces, of which modules of other systems share those of the template."""
+    return [piece for piece in _PIECES.split(source) if piece]
+
+
 def _executed(system: System, source: str, name: str, kernels: bool) -> ModuleType:
     """The module of generated text, entered among the modules of the process."""
     path = _write_once(name, source)
     module = ModuleType(name)
     module.__file__ = str(path)
-    module.__dict__["__loader__"] = Written(source)
+    written = module.__dict__["__loader__"] = Written(*_pieces(source))
     for key, function in system.inject.items():
         module.__dict__[key] = Kernel(_written(system, key, function), inline=True) if kernels else function
     sys.modules[name] = module
     try:
-        with _JOINING:
-            tree = parsed(source)
-        exec(compile(tree, str(path), "exec"), module.__dict__)
+        for code in written.codes(str(path)):
+            exec(code, module.__dict__)
         if system.inject and kernels:
             _require_kernels(system, module)
     except BaseException:

@@ -127,7 +127,7 @@ def require_free(system: System, index: np.ndarray, V_N: Array, closing: Array, 
 
     V_N (f, k) are its directions P w_N; closing (k,) its velocities, `size` (k,) their terms.
     """
-    kinds = np.array(system.contact_kinds, dtype=int)[index]
+    kinds = system.kinds[index]
     stuck = (kinds == CONTACT) & ~V_N.any(axis=0) & (closing < -codes.HELD_LIMIT * size)
     if stuck.any():
         first = int(np.argmax(stuck))

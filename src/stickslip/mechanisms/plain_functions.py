@@ -22,9 +22,10 @@ class PlainFunctions:
     def __init__(self, system: System) -> None:
         self.system = system
         self._namespaces: dict[bool, dict[str, Any]] = {}
+        self._made: dict[tuple[str, bool], Callable[..., Any]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_namespaces": {}}  # executed functions cannot be pickled, and need not be
+        return {**self.__dict__, "_namespaces": {}, "_made": {}}  # executed functions cannot be pickled, need not be
 
     def evaluate(self, function: str, inputs: tuple[Any, ...], outputs: tuple[Array, ...]) -> None:
         """Call a function of the text by name; it fills the arrays `outputs`."""
@@ -53,13 +54,16 @@ class PlainFunctions:
             raise ValueError(f"{function} of system {system.name!r} cannot be evaluated: {reason}") from problem
 
     def _function(self, name: str, tolerant: bool) -> Callable[..., Any]:
+        made = self._made.get((name, tolerant))
+        if made is not None:
+            return made
         namespace = self.namespace(tolerant)
         if name not in namespace:  # made when first asked for: not every run needs them
             system = self.system
             makers = {"jacobian": system.jacobian_source, "drift": system.drift_source, "sizes": system.sizes_source}
             text = makers[name]()
             exec(compile(text, f"<{name} of {system.name}>", "exec"), namespace)
-        function: Callable[..., Any] = namespace[name]
+        function: Callable[..., Any] = self._made.setdefault((name, tolerant), namespace[name])
         return function
 
     def namespace(self, tolerant: bool) -> dict[str, Any]:

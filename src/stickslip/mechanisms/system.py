@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -202,7 +203,7 @@ class System:
     @property
     def spatial(self) -> np.ndarray:
         """Numbers of the contacts with two tangents, (s,); the row behind each is its second tangent."""
-        return np.flatnonzero(np.array(self.contact_kinds, dtype=int) == TANGENT) - 1
+        return np.flatnonzero(self.kinds == TANGENT) - 1
 
     def require_planar(self, what: str) -> None:
         """ValueError where a contact has two tangents, which `what` (a noun) does not know."""
@@ -210,10 +211,19 @@ class System:
             name = self.contact_names[int(self.spatial[0])]
             raise ValueError(f"{what} knows contacts with one direction of slip; contact {name!r} has two tangents.")
 
-    @property
+    @cached_property
+    def kinds(self) -> np.ndarray:
+        """`contact_kinds` as an array, (n,) int."""
+        found = np.array(self.contact_kinds, dtype=int)
+        found.flags.writeable = False
+        return found
+
+    @cached_property
     def constraints(self) -> np.ndarray:
         """Numbers of the constraints among the contacts, (m,)."""
-        return np.flatnonzero(np.array(self.contact_kinds, dtype=int) >= CONSTRAINT)
+        found = np.flatnonzero(self.kinds >= CONSTRAINT)
+        found.flags.writeable = False
+        return found
 
     @property
     def constraint_names(self) -> tuple[str, ...]:
@@ -314,7 +324,7 @@ class System:
 
     # -- friction that depends on slip -------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def has_friction_laws(self) -> bool:
         """Whether the friction of a contact depends on its slip."""
         return any(law is not None for law in self.friction_laws)

@@ -11,6 +11,7 @@ from stickslip.mechanisms.system import CONTACT
 from stickslip.scenario import Scenario
 from stickslip.trajectory import IMPACT, OPEN
 from tests.mechanisms.steppers import systems
+from tests.thinned import examples, thinned
 
 
 def bead():
@@ -112,10 +113,12 @@ def without_tangential_restitution(system, stepper):
     return {name: 0.0 for name in system.parameter_names if name in ("grip", "eps_T") and stepper == "paoli-schatzman"}
 
 
+@thinned
 @pytest.mark.parametrize("stepper, case", PAIRS)
 def test_one_step_from_the_same_state(stepper, case):
     """Restarted from the kernel's state at every step, so that chaos cannot hide or feign a difference."""
     scenario, dt, steps = case_of(case)
+    steps = examples(min(steps, 250), steps)
     system = scenario.system
     n = system.n_contacts
     compiled, reference = engines(system, STEPPERS[stepper])
@@ -157,13 +160,14 @@ def test_one_step_from_the_same_state(stepper, case):
         assert impacts >= 1
 
 
+@thinned
 @pytest.mark.parametrize(
     "case", [pytest.param(case, marks=pytest.mark.slow if case in SELDOM else []) for case in CASES if case != STIFF]
 )
 def test_whole_run(case):
     """Records, gaps, energies, contact states, impact table and certificate of a run of its own."""
     scenario, dt, steps = case_of(case)
-    options = {"dt": dt, "t_end": dt * min(steps, 300), "on_energy_gain": "ignore"}
+    options = {"dt": dt, "t_end": dt * min(steps, examples(150, 300)), "on_energy_gain": "ignore"}
     ours, theirs = (scenario.simulate(engine=engine, **options) for engine in ("compiled", "reference"))
     assert (ours.engine, theirs.engine) == ("compiled", "reference")
     assert ours.complete and theirs.complete

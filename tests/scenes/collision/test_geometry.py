@@ -18,6 +18,7 @@ import stickslip as ss
 from stickslip.scenes.collision.narrow_phase import far_above
 from stickslip.scenes.shapes import quaternion_product, rotation_matrix
 from tests.scenes.collision.test_collision import contact_points, deepest, round_hull, turn
+from tests.thinned import examples, thinned
 
 
 def support(shape, pose, n):
@@ -154,7 +155,8 @@ def mirrored(shape):
     return ss.ConvexHull((piece.mesh.vertices + piece.offset) * np.array([-1.0, 1.0, 1.0]))
 
 
-@settings(max_examples=40, deadline=None)
+@thinned
+@settings(max_examples=examples(15, 100), deadline=None)
 @given(seed=st.integers(0, 10**6), kind=st.sampled_from(["boxes", "capsule"]), depth=st.floats(-0.2, 0.05))
 def test_moved_exchanged_and_mirrored_pairs_have_the_same_points(seed, kind, depth):
     rng = np.random.default_rng(seed)

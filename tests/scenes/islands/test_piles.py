@@ -30,8 +30,9 @@ def check_pile(scene, run, layers):
     assert x[:, 2].max() < layers * 0.022
 
 
-def test_a_few_hundred_spheres_fill_a_box():
-    scene, run = poured(250, 0.2)
+@pytest.mark.parametrize("spheres", [120, pytest.param(250, marks=pytest.mark.slow)])
+def test_a_few_hundred_spheres_fill_a_box(spheres):
+    scene, run = poured(spheres, 0.2)
     check_pile(scene, run, 10)
 
 
@@ -178,7 +179,7 @@ def test_an_interrupted_run_keeps_the_steps_that_were_done(monkeypatch, tmp_path
     """Ctrl-C while a step of a pile is solved; the run that goes on has every record and the same end."""
     monkeypatch.setattr(scene_engine, "NEWTON_CONTACTS", 0)
     options = {"dt": 1e-3, "t_end": 0.09, "tol": 1e-4}
-    scene, solve, solved = scenes.poured_spheres(250), scene_engine.SceneEngine._solve, []
+    scene, solve, solved = scenes.poured_spheres(120), scene_engine.SceneEngine._solve, []
     full = scene.simulate(**options)
 
     def interrupted(self, rescue):

@@ -54,9 +54,12 @@ class StepProblem:
         laws : c_N, c_T, mu, a, size_N, size_T of `PlanarProblem`.  space : contacts with two tangents, if any.
         """
         W_N, W_T, w_hat = rows
-        V_N, V_T = inertia.directions(W_N), inertia.directions(W_T)
+        if len(index):
+            V_N, V_T = inertia.directions(W_N), inertia.directions(W_T)
+        else:
+            V_N, V_T = W_N.T, W_T.T  # without columns
         G_NN, G_NT, G_TT = W_N @ V_N, W_N @ V_T, W_T @ V_T
-        normal, tangential = np.diag(G_NN) > 0.0, np.diag(G_TT) > 0.0
+        normal, tangential = G_NN.diagonal() > 0.0, G_TT.diagonal() > 0.0
         local = PlanarProblem(G_NN=G_NN, G_NT=G_NT, G_TT=G_TT, normal=normal, tangential=tangential, **laws)
         if space is not None:
             local = SpatialProblem(**vars(local), space=space)
@@ -98,10 +101,12 @@ class StepProblem:
         frictions that cancel or vanish leave nothing but rounding errors, and these are no violation.
         """
         local = self.local
-        bound = local.bound(Lambda_N)
-        if not np.all(np.isfinite(u_E)) or np.any(Lambda_N < 0):
+        if not np.isfinite(u_E).all() or (Lambda_N < 0).any():
             return np.inf
-        if not local.in_space and np.any(np.abs(Lambda_T) > bound * (1 + 1e-12)):
+        if not len(self.index):
+            return 0.0
+        bound = local.bound(Lambda_N)
+        if not local.in_space and (np.abs(Lambda_T) > bound * (1 + 1e-12)).any():
             return np.inf
         change = IMPULSE_SHARE * (np.abs(self.V_N) @ Lambda_N + np.abs(self.V_T) @ bound)
         xi_N = local.c_N + self.W_N @ (u_E - self.u_free)
@@ -114,7 +119,7 @@ class StepProblem:
         sliding = np.maximum(0, np.where(Lambda_T > 0, xi_T, -xi_T))
         defect_T = np.where(np.abs(Lambda_T) >= bound * (1 - 1e-12), sliding, np.abs(xi_T))
         defect_T = np.where(bound > 0, defect_T, 0) / np.where(size_T > 0, size_T, 1)
-        return float(max(np.max(defect_N[local.normal], initial=0.0), np.max(defect_T[local.tangential], initial=0.0)))
+        return float(max(defect_N[local.normal].max(initial=0.0), defect_T[local.tangential].max(initial=0.0)))
 
 
 class Begun(NamedTuple):
@@ -163,7 +168,7 @@ def met_ahead(system: System, inertia: Inertia, u: Array, g: Array, dt: float) -
 
     On positions g + dt J (u_E - u) is to be zero; on velocities J u_E + b.
     """
-    on_positions = np.array(system.contact_kinds, dtype=int)[inertia.index] == CONSTRAINT
+    on_positions = system.kinds[inertia.index] == CONSTRAINT
     return np.where(on_positions, inertia.J @ u - g[inertia.index] / dt, -inertia.b)
 
 
@@ -177,7 +182,7 @@ def mass_matrix(system: System, q: Array, t: float, p: Array) -> Array:
 def gaps(system: System, q: Array, t: float, p: Array) -> Array:
     """g_N(q, t), or FloatingPointError with the name of a contact whose gap is no number."""
     g = system.gap(q, t, p)
-    if np.any(np.isnan(g)):
+    if np.isnan(g).any():
         culprit = system.contact_names[int(np.flatnonzero(np.isnan(g))[0])]
         raise FloatingPointError(f"the gap of contact {culprit!r} is not a number at t = {t:.9g} s")
     return g
@@ -224,7 +229,7 @@ def active_contacts(
     A gap below its rounding error is closed.  A contact that carried load in the step before stays within its reach,
     see `stepper.Instant`.  Contacts that are `shut` do not take part.
     """
-    kinds = np.array(system.contact_kinds, dtype=int)
+    kinds = system.kinds
     active = (kinds != CONTACT) | (g <= 0.0) | (g <= rounding)
     if reach is not None:
         active |= g <= reach
@@ -233,17 +238,18 @@ def active_contacts(
         active &= kinds != SPRING
     if shut is not None:
         active &= ~shut
-    return np.flatnonzero(with_tangents(kinds, active))
+    return with_tangents(kinds, active).nonzero()[0]
 
 
 def with_tangents(kinds: np.ndarray, active: np.ndarray) -> np.ndarray:
     """Active contacts (n,) bool, where second tangents take part when their contacts do."""
-    return np.where(kinds == TANGENT, np.roll(active, 1), active)
+    second = kinds == TANGENT
+    return np.where(second, np.roll(active, 1), active) if second.any() else active
 
 
 def spatial_rows(system: System, index: np.ndarray) -> Spatial | None:
     """The contacts in space among the rows `index`; None where there is none."""
-    tangent = np.array(system.contact_kinds, dtype=int)[index] == TANGENT
+    tangent = system.kinds[index] == TANGENT
     return Spatial.of(tangent, [system.sections[k] for k in index]) if tangent.any() else None
 
 
@@ -274,7 +280,7 @@ def contact_problem(
     index = active_contacts(system, g, rounding, dt, reach, shut)
     lasting = reach > 0.0 if keep_lasting and reach is not None else None
     if lasting is not None:
-        index = np.union1d(index, np.flatnonzero(with_tangents(np.array(system.contact_kinds, dtype=int), lasting)))
+        index = np.union1d(index, np.flatnonzero(with_tangents(system.kinds, lasting)))
     closing = None if keep_lasting or dt == 0.0 else closing_velocities(g, rounding, dt)
     return step_problem(
         system,
@@ -319,7 +325,7 @@ def step_problem(
     mu, eps_N, eps_T, threshold = (law[index] for law in laws_of_step(system, begun, p, index))
     if lasting is not None:
         eps_N = np.where(lasting[index], 0.0, eps_N)
-    kinds, g_here = np.array(system.contact_kinds, dtype=int)[index], g[index]
+    kinds, g_here = system.kinds[index], g[index]
     scale = np.abs(u_A) + np.abs(u_free - u_A)
     size_N = np.abs(w_hat[:, 0]) + np.abs(W_N) @ scale
     size_T = np.abs(w_hat[:, 1]) + np.abs(W_T) @ scale
@@ -379,7 +385,7 @@ def solve_step(
     c_N, c_T = step.velocities(step.u_free)
     if step.closing is not None:
         c_N = c_N + step.closing
-    spring = np.array(system.contact_kinds, dtype=int)[step.index] == SPRING
+    spring = system.kinds[step.index] == SPRING
     free = replace(step.local, c_N=c_N, c_T=np.where(spring, step.local.c_T, c_T))
     gamma_N, gamma_T = step.gamma_A
     return law.solve(free, gamma_N, gamma_T, eps_N, np.where(spring, 0.0, eps_T), solver)

@@ -123,7 +123,7 @@ class Stepper(ABC):
 
     def project(self, system: System, t: float, q: Array, p: Array) -> Array:
         """The coordinates without penetrations deeper than `projection`; q itself where there are none."""
-        unilateral = np.array(system.contact_kinds, dtype=int) == CONTACT
+        unilateral = system.kinds == CONTACT
         for _ in range(20):
             g = system.gap(q, t, p)
             if not unilateral.any() or np.max(-g[unilateral]) <= self.projection:
@@ -195,7 +195,7 @@ def solve_on_position_level(
     chance, would decide where slip ends.
     """
     inertia, u_A, directions, dt, *_ = begun
-    M, kinds = inertia.M, np.array(system.contact_kinds, dtype=int)
+    M, kinds = inertia.M, system.kinds
     free, ahead, t, g_before = onward
     carried = np.zeros((system.n_contacts, 2)) if carried is None else carried
     active = ((kinds != CONTACT) & (kinds < TANGENT)) | carried.any(axis=1)

@@ -11,8 +11,8 @@ body below the ground, and of many points of the ground inside a polyhedron.
 
 from __future__ import annotations
 
-import math
 import warnings
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +25,7 @@ from stickslip.trajectory import Trajectory
 TOUCHING = 1e-9  # of the size: points nearer to the hull count as inside
 CHECKED = 400  # bodies, summed over records, that `checked` looks at
 SAMPLES = 24  # points along an edge of a body, and of a cell of the ground
+AT_ONCE = 100_000  # pairs of a point and a triangle: some megabytes
 
 
 class Overlap(NamedTuple):
@@ -246,7 +247,7 @@ def _depth_behind(surface: _Placed, body: _Placed) -> float:
     if not len(near):
         return -1.0
     rim = _rim(mesh)
-    depth = body.radius - min(_in_front(point, near, rim) for point in _samples(body.piece, corners))
+    depth = body.radius - float(_in_front(_samples(body.piece, corners), near, rim).min())
     if body.piece.mesh is None:
         return depth
     share = np.linspace(0.0, 1.0, SAMPLES + 1)[:, None]
@@ -257,21 +258,29 @@ def _depth_behind(surface: _Placed, body: _Placed) -> float:
     return max(depth, -float(outside.min(initial=np.inf)))
 
 
-def _in_front(point: np.ndarray, triangles: np.ndarray, rim: np.ndarray) -> float:
-    """Distance of a point from triangles (n, 3, 3), negative behind them.
+def _in_front(points: np.ndarray, triangles: np.ndarray, rim: np.ndarray) -> np.ndarray:
+    """Distances of points (p, 3) from triangles (n, 3, 3), negative behind them.
 
     Of the triangles that are nearest, the one that the point sees least aslant has the sign.  What is nearest to the
     rim (m, 3, 3) of an open surface, edges as flat triangles, counts as in front: rims are felt from there alone.
     """
-    triangles = _in_reach(point, triangles)
-    distances = _from_each(point, triangles)
-    least, size = float(distances.min()), TOUCHING * float(np.ptp(triangles, axis=1).max())
-    if len(rim) and float(_from_each(point, rim).min()) <= least + size:
-        return least
-    nearest = triangles[distances <= least + size]
-    normals = np.cross(nearest[:, 1] - nearest[:, 0], nearest[:, 2] - nearest[:, 0])
-    heights = np.sum(normals * (point - nearest[:, 0]), axis=1) / np.linalg.norm(normals, axis=1)
-    return math.copysign(least, float(heights[np.argmax(np.abs(heights))]))
+    least = np.empty(len(points))
+    sizes = np.ptp(triangles, axis=1).max(axis=1)
+    for of, (chosen, starts, distances) in _candidates(points, triangles):
+        count = np.diff(starts, append=len(chosen))
+        least[of] = nearest = np.minimum.reduceat(distances, starts)
+        bound = nearest + TOUCHING * np.maximum.reduceat(sizes[chosen], starts)
+        is_nearest = distances <= np.repeat(bound, count)
+        corners, owner = triangles[chosen[is_nearest]], np.repeat(np.arange(len(starts)), count)[is_nearest]
+        normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        heights = np.sum(normals * (points[of][owner] - corners[:, 0]), axis=1) / np.linalg.norm(normals, axis=1)
+        first = np.searchsorted(owner, np.arange(len(starts)))
+        above, below = np.maximum.reduceat(heights, first), np.minimum.reduceat(heights, first)
+        behind = above < -below
+        if len(rim):
+            behind &= _least_distances(points[of], rim) > bound
+        least[of] = np.where(behind, -nearest, nearest)
+    return least
 
 
 def _rim(mesh: Mesh) -> np.ndarray:
@@ -315,9 +324,7 @@ def _above_ground(heights: np.ndarray, spacing: float, points: np.ndarray) -> np
     second = np.stack([grid[1:, 1:], grid[:-1, 1:], grid[1:, :-1]], axis=2).reshape(-1, 3, 3)
     triangles = np.concatenate([first, second])
     half = np.array([x[-1], y[-1]]) * spacing
-    centre = triangles.mean(axis=1)
-    reach = np.linalg.norm(triangles - centre[:, None], axis=2).max(axis=1)
-    distance = np.array([_from_triangles(point, triangles, centre, reach) for point in points])
+    distance = _least_distances(points, triangles)
     flat = np.abs(points[:, :2]) - half
     side = flat.max(axis=1)
     nearest = np.clip(points[:, :2], -half, half)
@@ -328,23 +335,33 @@ def _above_ground(heights: np.ndarray, spacing: float, points: np.ndarray) -> np
     return distance
 
 
-def _in_reach(point: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """Those of some triangles (n, 3, 3) that may be the nearest to a point, by balls around them."""
+def _least_distances(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    """Distances of points (p, 3) from the nearest of triangles (n, 3, 3)."""
+    parts = [np.minimum.reduceat(distances, starts) for _, (_, starts, distances) in _candidates(points, triangles)]
+    return np.concatenate(parts)
+
+
+def _candidates(
+    points: np.ndarray, triangles: np.ndarray
+) -> Iterator[tuple[slice, tuple[np.ndarray, np.ndarray, np.ndarray]]]:
+    """Triangles (n, 3, 3) that may be the nearest to points (p, 3), by balls around them, and their distances.
+
+    Yields some points at a time: which ones; numbers of triangles, those of one point after those of another; where
+    those of each point begin; distances.
+    """
     centre = triangles.mean(axis=1)
     reach = np.linalg.norm(triangles - centre[:, None], axis=2).max(axis=1)
-    away = np.linalg.norm(centre - point, axis=1)
-    return triangles[away - reach <= (away + reach).min()]
-
-
-def _from_triangles(point: np.ndarray, triangles: np.ndarray, centre: np.ndarray, reach: np.ndarray) -> float:
-    """Least distance of a point from triangles (n, 3, 3) that lie in balls of radius `reach` around `centre`."""
-    offset = centre - point
-    away = np.sqrt(np.einsum("ij,ij->i", offset, offset))
-    return float(_from_each(point, triangles[away - reach <= (away + reach).min()]).min())
+    step = max(1, AT_ONCE // len(triangles))
+    for begin in range(0, len(points), step):
+        of = slice(begin, begin + step)
+        away = np.linalg.norm(centre - points[of, None], axis=2)
+        owner, chosen = np.nonzero(away - reach <= (away + reach).min(axis=1, keepdims=True))
+        starts = np.searchsorted(owner, np.arange(len(away)))
+        yield of, (chosen, starts, _from_each(points[of][owner], triangles[chosen]))
 
 
 def _from_each(point: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """Distances (n,) of a point from triangles (n, 3, 3), of which some may be flat."""
+    """Distances (n,) of points (n, 3) from triangles (n, 3, 3), one of each, of which some may be flat."""
     A, B, C = triangles[:, 0], triangles[:, 1], triangles[:, 2]
     best = np.full(len(triangles), np.inf)
     with np.errstate(divide="ignore", invalid="ignore"):
