@@ -26,6 +26,7 @@ from stickslip.run.scene_simulate import prepare_run
 from stickslip.scenes import layout, step, tables
 from stickslip.scenes.alone import TOLD, march_alone
 from stickslip.scenes.bodies import COORDINATES, VELOCITIES
+from stickslip.scenes.collision.nearby import near_room
 from stickslip.scenes.collision.pairs import numbered
 from stickslip.scenes.engine import SceneEngine
 from stickslip.scenes.friction import SlidingSceneEngine
@@ -170,7 +171,7 @@ class SceneSlabs:
         )
         return (
             World(engine.bodies, engine.geoms, engine.materials, shapes, engine.joints, None, engine.options, None),
-            Search(room.narrow, engine.ignore, engine.partners, room.candidates),
+            Search(room.narrow, engine.ignore, engine.partners, room.candidates, near_room(0)),
             Touching(room.contacts[0], room.pairs[0]),
             Touching(room.contacts[1], room.pairs[1]),
             room.problems()._replace(counts=engine.counts),

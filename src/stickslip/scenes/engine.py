@@ -24,6 +24,7 @@ from stickslip.scenes.bodies import Material
 from stickslip.scenes.bounds import SceneBounds
 from stickslip.scenes.collision.broad_phase import partners_of
 from stickslip.scenes.collision.narrow_phase import store_pairs
+from stickslip.scenes.collision.nearby import near_room
 from stickslip.scenes.collision.pairs import link_pairs
 from stickslip.scenes.fusing import carry_members, fusion, gather
 from stickslip.scenes.notes import rotor_energy
@@ -132,6 +133,7 @@ class SceneEngine(Engine):
         keys = sorted(min(i, j) * n + max(i, j) for i, j in scene.ignored)
         self.ignore = np.array(keys, np.int64)
         self.partners = partners_of(self.geoms.owner, self.geoms.body, scene.ignored)
+        self.near = near_room(len(self.geoms.kind))
         self.channels = np.array([body.number for body in scene.bodies if body.kind != "static"], np.int64)
         self.channel = np.full(n, -1, np.int64)
         self.channel[self.channels] = np.arange(len(self.channels))
@@ -384,7 +386,8 @@ class SceneEngine(Engine):
         )  # fmt: skip
 
     def search(self) -> Search:
-        return Search(self.narrow, self.ignore, self.partners, self.candidates)
+        self.near.count[0] = -1  # whatever was changed since
+        return Search(self.narrow, self.ignore, self.partners, self.candidates, self.near)
 
     def touching(self, side: int) -> Touching:
         """Contact points of the steps with an even number (side 0) or an odd one, as they are written in turn."""

@@ -66,6 +66,18 @@ class Matter(NamedTuple):
     options: Options
 
 
+class Near(NamedTuple):
+    """Pairs of geometries that are near one another, see `collision.nearby`; without rows no list is kept."""
+
+    world: np.ndarray  # (n, 7) poses of the geometries when the list was made
+    spare: np.ndarray  # (n,) how far each may come, with what it travels in the step, until it is made anew [m]
+    moved: np.ndarray  # (n, 2) how far each has come since [m], and turned [rad]
+    pairs: np.ndarray  # (k, 2) the list
+    clear: np.ndarray  # (k,) how far the boxes of a pair are apart where the list was made, at least [m]; nan: unknown
+    entry: np.ndarray  # (k,) number in the list of each candidate
+    count: np.ndarray  # (1,) pairs in the list; -1: there is none
+
+
 class Search(NamedTuple):
     """Room and settings of the search for contact points."""
 
@@ -73,6 +85,7 @@ class Search(NamedTuple):
     ignore: np.ndarray  # (k,) keys of pairs of bodies that pass through one another, sorted
     partners: np.ndarray  # (n,) bits of the geometries that each one may ever touch, where there are few
     candidates: np.ndarray  # (c, 2) pairs of geometries that may touch
+    near: Near
 
 
 class Touching(NamedTuple):

@@ -32,6 +32,7 @@ from stickslip.projections import worse
 from stickslip.scenes.blows import any_hard, impacts_in_sequence, impacts_with_joints
 from stickslip.scenes.collision.broad_phase import candidate_pairs, stir
 from stickslip.scenes.collision.narrow_phase import contact_points, store_pairs
+from stickslip.scenes.collision.nearby import near_pairs
 from stickslip.scenes.flight import free_motion, place_geoms
 from stickslip.scenes.fusing import carry_members, note_before
 from stickslip.scenes.islands.activation import activate
@@ -249,7 +250,10 @@ def prepare(
     if joints is not None:
         stiffen(joints, bodies, options.dim == 2, options.dt)
     place_geoms(bodies, geoms)
-    found = candidate_pairs(bodies, geoms, search, options.slop, options.dim, search.candidates)
+    if search.near.spare.shape[0] > 0:
+        found = near_pairs(bodies, geoms, search, options.slop)
+    else:
+        found = candidate_pairs(bodies, geoms, search, options.slop, options.dim, search.candidates)
     if found < 0:
         return False
     stir(bodies, geoms, search.candidates, found)

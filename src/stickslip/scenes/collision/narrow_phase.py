@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from stickslip.jit import call_address, entry, kernel
+from stickslip.scenes.collision.nearby import KEPT, SPARE, is_open, known_apart, moved_together
 from stickslip.scenes.layout import (
     BETWEEN,
     CAPSULE,
@@ -143,6 +144,21 @@ def points_of_pair(
     if geoms.extent[j, 3] == BETWEEN and geoms.kind[j] <= HULL:
         count = own_points(geoms, room, j, room.pose[1], count)
     return count
+
+
+@kernel(apart=True)
+def look_apart(solids: Solids, search: Search, c: int, i: int, j: int, margin: float) -> bool:
+    """Look how far the boxes of candidate c are apart, and note it for the steps to come; whether by the margin."""
+    bodies, geoms, _ = solids
+    near, pose, a = search.near, search.room.pose, geoms.body[i]
+    holder = a if bodies.kind[a] == MOVING else geoms.body[j]
+    place_about(bodies, geoms, i, holder, pose[0])
+    place_about(bodies, geoms, j, holder, pose[1])
+    wide = margin + SPARE * min(geoms.bound[i], geoms.bound[j])
+    apart = boxes_apart(pose[0], geoms.box[i], pose[1], geoms.box[j], wide)
+    rounding = KEPT * (wide - margin)
+    near.clear[near.entry[c]] = wide - rounding - moved_together(geoms, near, i, j, wide) if apart else -np.inf
+    return apart
 
 
 @kernel
@@ -339,6 +355,11 @@ def contact_points(
         # a body that is hit at one corner turns, and drives another corner in
         if flat or geoms.kind[j] == SMOOTH or (geoms.kind[i] == CAPSULE and geoms.extent[i, 3] != WHOLE):
             margin += max(bodies.stir[a], bodies.stir[b])
+        if before < 0 and search.near.spare.shape[0] > 0 and geoms.kind[j] == HULL:
+            if known_apart(geoms, search.near, c, i, j, WIDER * margin):
+                continue
+            if is_open(search.near, c) and look_apart(solids, search, c, i, j, WIDER * margin):
+                continue
         if before >= 0 and flat and unmoved(bodies, old_pairs.entry.pose[before], a, b, STILL * slop, margin):
             count = old_pairs.entry.count[before]
             if total + count > new.gap.shape[0] or pairs >= new_pairs.entry.key.shape[0]:
