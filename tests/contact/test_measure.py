@@ -1,5 +1,7 @@
 """What `tol` means: the violation of the laws at the worst contact, in velocities; FCLIB's natural map on request."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -161,3 +163,40 @@ def test_a_contact_whose_impulse_is_no_number_is_not_hidden_by_the_next(at, wron
     assert two.error(r) <= 1e-15
     r[at] = wrong
     assert two.error(r) == np.inf == two.error(r, "natural-map")
+
+
+def exact_violations(problem, r):
+    """Violation and load of each planar contact with impulses r, in fractions: no rounding at all but of the bound."""
+    d, rows = problem.dim, [[Fraction(w) for w in row] for row in problem.matrix.tolist()]
+    impulses, found = [Fraction(x) for x in r.tolist()], []
+    u = [
+        sum(w * x for w, x in zip(row, impulses, strict=True)) + Fraction(q)
+        for row, q in zip(rows, problem.q, strict=True)
+    ]
+    load = [sum(abs(w * x) for w, x in zip(row, impulses, strict=True)) for row in rows]
+    for i in range(problem.contacts):
+        k, m = d * i, (rows[d * i][d * i] + rows[d * i + 1][d * i + 1]) / 2
+        e_N = min(u[k], m * impulses[k])
+        bound = Fraction(problem.mu[i]) * max(impulses[k], Fraction(0))
+        pull = impulses[k + 1] - u[k + 1] / m
+        e_T = u[k + 1] if abs(pull) <= bound else m * (impulses[k + 1] - (bound if pull > 0 else -bound))
+        found.append((float(e_N**2 + e_T**2) ** 0.5, float(max(load[k], load[k + 1]))))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_rounding_explains_is_what_exact_arithmetic_says(seed):
+    """Six contacts hold a body against six others.  The sums of their loads are rounded as much as what is judged."""
+    rng, n = np.random.default_rng(seed), 12
+    A = rng.normal(size=(4, n))
+    J = np.hstack([A, -A])
+    load = np.where(np.arange(n) % 2 == 0, rng.uniform(1e6, 2e6, n), rng.uniform(-1e5, 1e5, n))
+    W, r = np.eye(26), np.concatenate([load, load, [0.0, 0.0]])
+    W[:24, :24] = J.T @ J
+    q = np.finfo(float).eps * (abs(W) @ abs(r)) * rng.uniform(6.0, 10.0, 26) * rng.choice([-1.0, 1.0], 26)
+    q[24:] = 1.0, 0.0  # another contact opens with 1 m/s, what the others are compared with
+    problem, worst = ss.FrictionProblem(W, q, 0.5, dim=2), 0.0
+    for found, size in exact_violations(problem, r):
+        worst = max(worst, found - 8.0 * np.finfo(float).eps * size)
+    assert worst > 0.0
+    assert problem.error(r) == pytest.approx(worst, rel=1e-2)

@@ -75,9 +75,14 @@ def _class_share(kind: str, dim: int, tol: float, sizes: dict[int, int]) -> dict
 
 
 def independent_error(problem: Any, r: np.ndarray) -> float:
-    """The residual in velocities in plain NumPy, without the package's kernels (`contact.residual`)."""
-    d, mu, W = problem.dim, problem.mu, problem.matrix
-    u, R, q = ((x).reshape(-1, d) for x in (W @ r + problem.q, r, problem.q))
+    """The residual in velocities in plain NumPy, without the package's kernels (`contact.residual`).
+
+    In extended precision where the machine has it, so that it has no rounding of its own.  The package computes the
+    violation of a contact from impulses in double precision, m (r_T - P(r_T - u_T / m)): one rounding more is its own.
+    """
+    d, W = problem.dim, problem.matrix.tocsr().astype(np.longdouble)
+    r, q, mu = (x.astype(np.longdouble) for x in (r, problem.q, problem.mu))
+    u, R, q = (x.reshape(-1, d) for x in (W @ r + q, r, q))
     m = W.diagonal().reshape(-1, d).mean(axis=1)
     m = np.where(m > 0.0, m, m[m > 0.0].mean() if np.any(m > 0.0) else 1.0)
     e_N = np.minimum(u[:, 0], m * R[:, 0])
@@ -89,7 +94,8 @@ def independent_error(problem: Any, r: np.ndarray) -> float:
     rounding = np.finfo(float).eps * (abs(W) @ np.abs(r)).reshape(-1, d).max(axis=1)
     found = np.hypot(e_N, e_T)
     known = ROUNDINGS * rounding <= MOST_ROUNDING * v
-    return float(np.where(known, found - ROUNDINGS * rounding, np.maximum(found, rounding)).max(initial=0.0)) / v
+    beyond = np.maximum(found - (ROUNDINGS + 1.0) * rounding, 0.0)
+    return float(np.where(known, beyond, np.maximum(found, rounding)).max(initial=0.0)) / v
 
 
 def independent_natural_map(problem: Any, r: np.ndarray) -> float:

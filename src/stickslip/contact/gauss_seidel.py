@@ -17,7 +17,7 @@ import numpy as np
 
 from stickslip.contact.blocks import Coupled, add_product
 from stickslip.contact.one_contact import one_contact_2d, one_contact_3d
-from stickslip.contact.residual import SCALE, error_in, loads, natural_map, worst_violation
+from stickslip.contact.residual import SCALE, error_in, loads, natural_map, sharpened, worst_violation
 from stickslip.jit import entry, kernel
 from stickslip.lcp.linear import lu_factor, lu_solve
 from stickslip.projections import EPS, project_cone_2d, project_cone_3d
@@ -180,7 +180,7 @@ def errors_of(
     load, rounding = loads(data, indptr, indices, z, 0, n), 0.0
     for i in range(n):
         rounding = max(rounding, EPS * load[i] * gauge[2][i])
-    error = worst_violation(u, z, mu, load, gauge, dim, 0, n)
+    error = worst_violation(sharpened(contacts, u, z, load, gauge, 0, n), z, mu, load, gauge, dim, 0, n)
     other = natural_map(u, q, z, mu, gauge, dim, 0, n)
     for k in range(dim * n):
         u[k] /= units[k]

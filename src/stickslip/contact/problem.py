@@ -218,7 +218,8 @@ class FrictionProblem:
 
     def evaluate(self, r: np.ndarray) -> Evaluation:
         """u = W r + q [m/s] and both errors of the impulses r."""
-        if not self.bilateral and not self.elliptic and "matrix" in self.__dict__:
+        at_hand = not isinstance(self.W, Delassus) or "matrix" in self.__dict__
+        if at_hand and not self.bilateral and not self.elliptic:
             c, units, u = self.contacts_in("velocity"), self._units, np.empty(len(self.q))
             return Evaluation(u, *errors_of(c.coupled, r / units, units, u, c.gauge))
         with np.errstate(all="ignore"):  # what is not finite is an error of infinity

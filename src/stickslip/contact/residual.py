@@ -21,6 +21,10 @@ as far as rounding does not explain it:
 Rounding explains at most MOST_ROUNDING of v.  Beyond, nothing is known of the velocity, and eps load_i is the least
 that a violation counts: impulses that grow without bound are no solution, even where W r + q rounds to zero.
 
+W r + q itself is summed in double precision, and that adds another rounding or two.  Near the bound, where they could
+decide, the velocities are summed with twice the digits (`sharp_velocity`): what counts as solved is what exact
+arithmetic calls so.
+
 Where q is zero the residual is an absolute velocity.  The ellipse of an anisotropic contact is stretched to a circle.
 The violation found there is divided by the smaller of the two stretches: never less than in the velocities as given.
 
@@ -46,6 +50,8 @@ from stickslip.projections import EPS, norm_2d, project_cone_2d, project_cone_3d
 ROUNDINGS = 8.0  # roundings of u that are no violation: all 568 problems with masses 1e6 apart then reach 1e-12
 MOST_ROUNDING = 1e-6  # of v; largest eps |W| |r| / v of those problems: 1.4e-8 (plane, 300 contacts)
 RUNAWAY = 0.02  # error in velocities that contradicts any natural map: impulses grow without bound; not varied
+
+SPLIT = 2.0**27 + 1.0  # halves of 26 digits each: their products are exact
 
 MEASURES = ("velocity", "natural-map")
 VELOCITY, NATURAL_MAP = 0.0, 1.0  # KIND of a gauge: the place in MEASURES
@@ -87,6 +93,53 @@ def worst_violation(
             found = found - ROUNDINGS * rounding if ROUNDINGS * rounding <= most else worse(found, rounding)
         worst = worse(worst, found)
     return worst / numbers[SCALE] if worst < np.inf else np.inf
+
+
+@entry(inline=True)
+def two_sum(a: float, b: float) -> tuple[float, float]:
+    """a + b and what rounding took from it, exactly (Knuth)."""
+    s = a + b
+    c = s - a
+    return s, (a - (s - c)) + (b - c)
+
+
+@entry(inline=True)
+def two_product(a: float, b: float) -> tuple[float, float]:
+    """a b and what rounding took from it, exactly (Dekker), while 1e8 a, 1e8 b and a b are numbers."""
+    p, x, y = a * b, SPLIT * a, SPLIT * b
+    a1, b1 = x - (x - a), y - (y - b)
+    a2, b2 = a - a1, b - b1
+    return p, ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2
+
+
+@entry
+def sharp_velocity(contacts: Coupled, r: np.ndarray, i: int, a: int) -> float:
+    """Row a of contact i of u = W r + q, summed with twice the digits and rounded once."""
+    data, indptr, indices, q, _ = contacts
+    dim = data.shape[1]
+    total, rest = q[dim * i + a], 0.0
+    for p in range(indptr[i], indptr[i + 1]):
+        for b in range(dim):
+            product, lost = two_product(data[p, a, b], r[dim * indices[p] + b])
+            total, left = two_sum(total, product)
+            rest += left + lost
+    return total + rest
+
+
+@entry
+def sharpened(
+    contacts: Coupled, u: np.ndarray, r: np.ndarray, load: np.ndarray, gauge: tuple, first: int, last: int
+) -> np.ndarray:
+    """u with sharp velocities of the contacts for which rounding of u could decide whether rounding explains them."""
+    mobility, _, to_speed, numbers = gauge
+    mu, dim, sharp = contacts.mu, contacts.data.shape[1], u.copy()
+    for i in range(first, last):
+        most = ROUNDINGS * EPS * load[i]
+        found = violation(u, r, dim * i, mu[i], mobility[i], dim)
+        if 0.0 < found <= 2.0 * most and most * to_speed[i] <= MOST_ROUNDING * numbers[SCALE]:
+            for a in range(dim):
+                sharp[dim * i + a] = sharp_velocity(contacts, r, i, a)
+    return sharp
 
 
 @entry
@@ -151,7 +204,9 @@ def error_in(contacts: Coupled, u: np.ndarray, r: np.ndarray, gauge: tuple, firs
     error = worst_violation(u, r, mu, np.empty(0), gauge, dim, first, last)
     if not error <= MOST_ROUNDING:  # rounding would not change much, and costs a product
         return error
-    return worst_violation(u, r, mu, loads(data, indptr, indices, r, first, last), gauge, dim, first, last)
+    load = loads(data, indptr, indices, r, first, last)
+    sharp = sharpened(contacts, u, r, load, gauge, first, last)
+    return worst_violation(sharp, r, mu, load, gauge, dim, first, last)
 
 
 @entry

@@ -18,12 +18,12 @@ from stickslip.scenes.islands.small import (
 )
 
 
-def corner(friction, restitution):
+def corner(friction, restitution, velocity=(-1.0, -1.0)):
     """A disc of mass 1 that flies into the corner of two walls, which it touches both."""
     scene = ss.Scene(dim=2, gravity=0.0)
     scene.add_static(ss.HalfPlane((0, 1)), friction=friction, restitution=restitution)
     scene.add_static(ss.HalfPlane((1, 0)), friction=friction, restitution=restitution)
-    disc = scene.add_body(ss.Circle(0.1), mass=1.0, position=(0.1, 0.1), velocity=(-1.0, -1.0), name="disc")
+    disc = scene.add_body(ss.Circle(0.1), mass=1.0, position=(0.1, 0.1), velocity=velocity, name="disc")
     return scene, disc
 
 
@@ -45,6 +45,19 @@ def test_restitution_is_left_out_where_it_contradicts_friction(friction, tol):
     assert run.certificate.restitution_left_out == 1 and "left out 1 times" in str(run.certificate)
     assert disc.velocities(run)[-1] == pytest.approx([0.0, 0.0], abs=10 * tol)
     assert run.normal_impulse.max() < 1.0 + 1e-4  # 1/2 from each wall, whose friction helps; and not 1e10
+
+
+@pytest.mark.parametrize(
+    ("friction", "restitution", "velocity"),
+    [(1.05, 0.1, (-1.0, -1.0)), (1.05, 0.8, (-2.0, -0.1)), (1.1, 1.0, (-1.0, -0.5)), (1.1, 0.3, (-1.0, -1.0))],
+)
+def test_impulses_without_bound_are_no_answer(friction, restitution, velocity):
+    """Impulses of 1e16 N s and more, whose differences round to the velocities asked for, counted as solved."""
+    scene, _ = corner(friction, restitution, velocity)
+    run = scene.simulate(dt=1e-3, t_end=0.003, tol=1e-8)
+    assert run.complete and run.certificate.failed_steps == 0
+    assert run.certificate.restitution_left_out == 1
+    assert run.normal_impulse.max() < 5.0
 
 
 def violation(island, z):

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from stickslip.contact.blocks import Coupled, diagonal_blocks
-from stickslip.contact.constants import MEMORY
+from stickslip.contact.constants import CHECK_EVERY, MEMORY
 from stickslip.contact.gauss_seidel import Asked, Part, accelerated_sweeps, new_anderson
 from stickslip.contact.residual import plain_gauge
 from stickslip.contact.tree_problem import disc_defect
 from stickslip.jit import entry, kernel
-from stickslip.projections import norm_2d, worse
+from stickslip.projections import EPS, norm_2d, worse
 from stickslip.scenes.islands.joint_rows import add_pull, apply_pull, row_velocity
 from stickslip.scenes.islands.newton import quiet_newton
 from stickslip.scenes.islands.problem import apply_contact, contact_velocity, side_product
@@ -32,7 +32,6 @@ from stickslip.scenes.rotation import times
 
 FIRST_SWEEPS = 6
 DENSE_CONTACTS = 80  # of an island, up to which Newton with full matrices is taken
-CHECK_EVERY = 20
 NOTHING = 1e-100  # velocities [m/s] that are none: their squares leave the range of numbers, and Newton with them
 GRAINS = 1e10  # the grain of a joint row as a scale: a tolerance of 1e-10 is one grain
 # Velocities that impulses make are rounded: their sums alone, held against extended precision, are wrong by up to 33
@@ -44,6 +43,7 @@ LOAD_ROUNDING = 1e-14  # of the velocities that impulses make: some 50 roundings
 MOST_ROUNDING = 1e-8  # of the velocities in an island: impulses that grow without bound are no solution
 MOST_JOINT_ROUNDING = 1e-7  # the same of joint rows: a hinge on a near point mass turns it by the rounding of its pull
 SPEED_ROUNDING = 4e-15  # of the velocities of the bodies, whose difference the velocity at a contact is
+UNKNOWN = 1e-6  # of the velocities in an island: beyond, nothing is known of them, as in `contact.residual`
 ROUNDED = 1e-10  # the residual that violations of the size of rounding count for
 SHARPER = 0.1  # of the tolerance: a scaled error that stays below passes the test in velocities as a rule
 
@@ -202,11 +202,10 @@ def island_rounding(island: Island, scale: float) -> float:
     Of the velocities of bodies that move together, and of those that large impulses make: heavy on light.
     """
     bodies, contacts, active, order, first, last, joints, rows, row_first, row_last = island
-    loads, pulls, speed = 0.0, 0.0, 0.0
+    loads, pulls, speed = largest_load(island), 0.0, 0.0
     for m in range(first, last):
         i = order[m]
         c = active.contact[i]
-        loads = max(loads, active.mobility[i] * active.r[i, 0])
         speed = max(speed, max(speed_of(bodies.free[contacts.a[c]]), speed_of(bodies.free[contacts.b[c]])))
     if joints is not None:
         link, light, pull = -1, 0.0, 0.0
@@ -259,9 +258,25 @@ def worst_violation(island: Island, dim: int, edges: int) -> float:
 
 
 @kernel
+def largest_load(island: Island) -> float:
+    """The largest velocity that the impulse of a contact alone would make [m/s]."""
+    loads = 0.0
+    for m in range(island.first, island.last):
+        i = island.order[m]
+        loads = max(loads, island.active.mobility[i] * abs(island.active.r[i, 0]))
+    return loads
+
+
+@kernel
 def judged(island: Island, worst: float, scale: float, enough: float) -> float:
-    """The residual of a violation: see `judge_island`."""
+    """The residual of a violation: see `judge_island`.
+
+    Impulses that grow without bound are no solution, even where the velocities that they make round to zero.
+    """
     residual = worst / scale if scale > NOTHING else worst
+    unknown = EPS * largest_load(island)
+    if unknown > UNKNOWN * scale > 0.0:
+        return max(residual, unknown / scale)
     if residual <= enough:
         return residual
     rounding = island_rounding(island, scale)
