@@ -73,6 +73,7 @@ from stickslip.io.models.file import model_text as model_text
 from stickslip.io.models.file import read_model as read_model
 from stickslip.io.models.file import write_model as write_model
 from stickslip.io.models.imports import import_robot as import_robot
+from stickslip.laws import ChatterjeeRuina as ChatterjeeRuina
 from stickslip.laws import Coulomb as Coulomb
 from stickslip.laws import Elliptic as Elliptic
 from stickslip.laws import FrictionCurve as FrictionCurve
@@ -80,6 +81,7 @@ from stickslip.laws import LoadIndependent as LoadIndependent
 from stickslip.laws import Newton as Newton
 from stickslip.laws import Poisson as Poisson
 from stickslip.laws import RestitutionCurve as RestitutionCurve
+from stickslip.laws import StiffnessRatios as StiffnessRatios
 from stickslip.laws import Stribeck as Stribeck
 from stickslip.laws import Stronge as Stronge
 from stickslip.laws import TwoCoefficient as TwoCoefficient

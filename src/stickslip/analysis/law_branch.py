@@ -54,7 +54,7 @@ class LawBranch:
         _, eps_N, eps_T, _ = system.laws_at(q, t, p, u)
         eps_N, eps_T = law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
         solver = FromBelow(motion.solver.tol, inner=motion.solver)
-        answer = law.solve(local, local.c_N, local.c_T, eps_N[self.index], eps_T[self.index], solver)
+        answer = law.at(self.index).solve(local, local.c_N, local.c_T, eps_N[self.index], eps_T[self.index], solver)
         u = problem.end_velocity(answer.Lambda_N, answer.Lambda_T)
         Lambda = np.zeros((system.n_contacts, 2))
         Lambda[self.index] = np.stack([answer.Lambda_N, answer.Lambda_T], axis=-1)

@@ -70,7 +70,9 @@ _SOLVER = typer.Option(
 Solver = Annotated[str, _SOLVER]
 SolverIfGiven = Annotated[str | None, _SOLVER]
 _LAW = typer.Option(
-    help="Impact law: newton, poisson, poisson-integrated, stronge, stronge-lumped or walton.", metavar="NAME"
+    help="Impact law: newton, poisson, poisson-integrated, stronge, stronge-lumped, walton, chatterjee-ruina, "
+    "stiffness-ratios or stiffness-ratios-hertz.",
+    metavar="NAME",
 )
 Law = Annotated[str, _LAW]
 LawIfGiven = Annotated[str | None, _LAW]

@@ -196,5 +196,5 @@ def _check_extremes(request: SceneRequest) -> None:
 def _leaves_places(name: str, scene: Scene) -> bool:
     """Whether a quantity has nothing to say in where bodies and their surfaces are at the start."""
     word = name.rpartition(".")[2]
-    surfaces = ("friction", "restitution", "restitution_tangential", "friction_impact", "patch", "rolling")
+    surfaces = ("friction", "restitution", "restitution_tangential", "friction_impact", "patch", "rolling", "stiffness")
     return name in (*scene.velocity_names, *scene.parameter_names) or word in (*surfaces, "mass", "density")

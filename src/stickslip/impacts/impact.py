@@ -298,7 +298,7 @@ class _Setting:
         again = sliding.active
         while again:
             problem = sliding.applied(problem)
-            answer = self.law.solve(*self._arguments(problem))
+            answer = self.law.at(problem.index).solve(*self._arguments(problem))
             u = problem.end_velocity(answer.Lambda_N, answer.Lambda_T)
             again = answer.solved and sliding.moved(problem, answer.Lambda_N, answer.Lambda_T, u)
         if sliding.exhausted:
@@ -318,7 +318,7 @@ class _Setting:
 
     def computed(self) -> tuple[Books, LawSolution]:
         """The books of the impact, and the law's own answer."""
-        answer = self.law.solve(*self.arguments)
+        answer = self.law.at(self.closed.index).solve(*self.arguments)
         return self._books(answer), answer
 
     def impact(self) -> Impact:
@@ -327,7 +327,7 @@ class _Setting:
     def solutions(self) -> list[Impact]:
         self.system.require_planar("the list of all solutions")
         problem, _, _, eps_N, eps_T, solver = self.arguments
-        answers = self.law.solutions(problem, eps_N, eps_T, solver, all_solutions)
+        answers = self.law.at(self.closed.index).solutions(problem, eps_N, eps_T, solver, all_solutions)
         return [self._result(self._books(answer), answer) for answer in answers]
 
     def _result(self, books: Books, answer: LawSolution) -> Impact:

@@ -69,10 +69,10 @@ def stack_of_impacts(
     k = len(stack.Q)
     results = Books.room(k, system.n_contacts, system.n_dof)
     scale, solved = np.ones(k), np.ones(k, dtype=bool)
-    if solver.name == "auto" and not system.has_friction_laws and not len(system.constraints):
+    if law.code >= 0 and solver.name == "auto" and not system.has_friction_laws and not len(system.constraints):
         _run(stack, results)
         left = np.flatnonzero(results.status == kernel.LEFT)
-    else:  # another solver was asked for, friction depends on slip, or constraints: the reference alone can take it
+    else:  # no kernel of the law, another solver, friction that depends on slip, constraints: the reference takes it
         _evaluate(stack, slice(None))  # for its checks
         left = np.arange(k)
     for i in left:

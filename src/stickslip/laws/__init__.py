@@ -6,6 +6,7 @@ from typing import Any
 
 from stickslip.checks import did_you_mean
 from stickslip.laws.base import ImpactLaw, LawSolution, Phase
+from stickslip.laws.chatterjee_ruina import ChatterjeeRuina
 from stickslip.laws.friction import (
     Coulomb,
     Elliptic,
@@ -18,10 +19,12 @@ from stickslip.laws.friction import (
 from stickslip.laws.newton import Newton, Walton
 from stickslip.laws.poisson import Poisson
 from stickslip.laws.restitution import RestitutionCurve
+from stickslip.laws.stiffness_ratios import StiffnessRatios
 from stickslip.laws.stronge import Stronge
 
 __all__ = [
     "NAMED_LAWS",
+    "ChatterjeeRuina",
     "Coulomb",
     "Elliptic",
     "FrictionCurve",
@@ -33,6 +36,7 @@ __all__ = [
     "Phase",
     "Poisson",
     "RestitutionCurve",
+    "StiffnessRatios",
     "Stribeck",
     "Stronge",
     "TwoCoefficient",
@@ -47,6 +51,9 @@ NAMED_LAWS: dict[str, ImpactLaw] = {
     "stronge": Stronge(),
     "stronge-lumped": Stronge(model="lumped"),
     "walton": Walton(),
+    "chatterjee-ruina": ChatterjeeRuina(),
+    "stiffness-ratios": StiffnessRatios(),
+    "stiffness-ratios-hertz": StiffnessRatios(model="hertz"),
 }
 """Laws with the system's own coefficients, under the names that `law=` and `--law` take."""
 

@@ -75,6 +75,8 @@ class ImpactLaw(ABC):
     """
 
     name: ClassVar[str] = ""
+    LEAST: ClassVar[dict[str, float]] = {}
+    """Least values of its own coefficients, where they are not 0."""
 
     @property
     def code(self) -> int:
@@ -97,6 +99,10 @@ class ImpactLaw(ABC):
         """eps_N, eps_T of all n contacts, shape (..., n): the law's own where it has them, else the system's."""
         normal = self._own("restitution_normal", eps_N, kinds)
         return normal, self._own("restitution_tangential", eps_T, kinds)
+
+    def at(self, index: Array) -> ImpactLaw:
+        """The law of the contacts `index` (k,) alone: of those that are closed, which `solve` gets."""
+        return self
 
     def solve(
         self,
@@ -155,8 +161,9 @@ class ImpactLaw(ABC):
             numbers = np.asarray(value, dtype=float)
         except (TypeError, ValueError):
             numbers = np.array(np.nan)
-        if numbers.ndim > 1 or not np.all((numbers >= 0.0) & (numbers <= 1.0)):
-            raise ValueError(f"{name} of {type(self).__name__} must lie in [0, 1], got {shown(value)}.")
+        least = self.LEAST.get(name, 0.0)
+        if numbers.ndim > 1 or not np.all((numbers >= least) & (numbers <= 1.0)):
+            raise ValueError(f"{name} of {type(self).__name__} must lie in [{least:g}, 1], got {shown(value)}.")
         return float(numbers) if numbers.ndim == 0 else tuple(numbers.tolist())
 
     def _own(self, name: str, given: Array, kinds: Sequence[int]) -> Array:

@@ -16,8 +16,9 @@ from stickslip.events.event_driven import EventDriven
 from stickslip.jit.cpu import COMPILER
 from stickslip.jit.fingerprint import function_fingerprint
 from stickslip.jit.sources import sources_hash
-from stickslip.laws import ImpactLaw, Newton, Poisson, Stronge, Walton, law_from
+from stickslip.laws import ChatterjeeRuina, ImpactLaw, Newton, Poisson, StiffnessRatios, Stronge, Walton, law_from
 from stickslip.laws.friction import FrictionCurve, FrictionLaw
+from stickslip.laws.stiffness_ratios import WIDEST
 from stickslip.mechanisms.steppers.adaptive import Adaptive
 from stickslip.mechanisms.steppers.moreau_jean import MoreauJean
 from stickslip.mechanisms.steppers.moreau_midpoint import MoreauMidpoint
@@ -31,7 +32,8 @@ from stickslip.run.driver import Run, drive
 from stickslip.run.options import chosen_stepper, number_of_steps
 from stickslip.run.scene_by_mechanism import simulate_by_mechanism
 from stickslip.scenes.as_one import turn_as_one
-from stickslip.scenes.blows import AT_ONCE, WALTON
+from stickslip.scenes.blows import ALGEBRAIC, AT_ONCE, WALTON
+from stickslip.scenes.by_stiffness import HERTZ, LINEAR
 from stickslip.scenes.collision.pairs import refuse_unknown_pairs
 from stickslip.scenes.driving import start_driven
 from stickslip.scenes.engine import SceneEngine, SceneState, arrays_in, materials_of
@@ -220,13 +222,17 @@ def _law(scene: Scene, value: Any, rule: str, cone: Any) -> tuple[ImpactLaw, int
     if isinstance(value, str) and value == "poisson-at-once":
         return _law(scene, "poisson", rule, cone)[0], AT_ONCE
     law = law_from(value)
-    known = [Newton(), Stronge(), Poisson(model="integrated"), Poisson(), Walton()]
+    known: dict[ImpactLaw, int] = {
+        Newton(): 0, Stronge(): 1, Poisson(model="integrated"): 2, Poisson(): 3, Walton(): WALTON,
+        ChatterjeeRuina(): ALGEBRAIC, StiffnessRatios(): LINEAR, StiffnessRatios(model="hertz"): HERTZ,
+    }  # fmt: skip
     if law not in known:
         raise ValueError(
-            "law of a scene must be 'newton', 'stronge', 'poisson', 'poisson-at-once', 'poisson-integrated' or "
-            f"'walton', whose coefficients are those of the bodies, got {value!r}."
+            "law of a scene must be 'newton', 'stronge', 'poisson', 'poisson-at-once', 'poisson-integrated', 'walton', "
+            "'chatterjee-ruina', 'stiffness-ratios' or 'stiffness-ratios-hertz', whose coefficients are those of the "
+            f"bodies, got {value!r}."
         )
-    number = known.index(law)
+    number = known[law]
     if number == 0:
         return law, 0
     if scene.joints and number == WALTON:
@@ -238,11 +244,27 @@ def _law(scene: Scene, value: Any, rule: str, cone: Any) -> tuple[ImpactLaw, int
     materials = [*(body.material for body in scene.bodies), *scene.pair_laws.values()]
     if any(isinstance(material.friction, FrictionLaw) for material in materials):
         raise ValueError(f"friction must be a number under the law {law.name!r}: curves over slip belong to Newton's.")
+    if number in (LINEAR, HERTZ):
+        _require_ratios(materials)
     if number == WALTON:
         _require_balls(scene)
-    elif any(material.restitution_tangential for material in materials):
-        raise ValueError(f"restitution_tangential must be 0 under the law {law.name!r}: it belongs to Newton's.")
+    elif number != ALGEBRAIC and any(material.restitution_tangential for material in materials):
+        raise ValueError(
+            f"restitution_tangential must be 0 under the law {law.name!r}: it belongs to 'newton', 'walton' and "
+            "'chatterjee-ruina'."
+        )
     return law, number
+
+
+def _require_ratios(materials: list[Any]) -> None:
+    """Raise ValueError where one contact is so much stiffer than another that steps cannot follow both."""
+    values = [m.stiffness for m in materials if m.stiffness is not None]
+    values += [1.0] if sum(m.stiffness is None for m in materials) > 1 else []
+    if max(values) > WIDEST * min(values):
+        raise ValueError(
+            f"stiffness of bodies must have ratios of up to {WIDEST:g} (1 where none is given), got {min(values):g} "
+            f"and {max(values):g}; blows one after the other are those of law='chatterjee-ruina'."
+        )
 
 
 def _require_resistance(scene: Scene, rule: str, cone: Any) -> None:

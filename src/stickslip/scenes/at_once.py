@@ -153,7 +153,6 @@ def strike_at_once(
             for j in range(3):
                 struck.stored[i, j], struck.z[i, j] = struck.z[i, j], 0.0
         solved = stage(matter, contacts, active, struck, 1.0, vel, joints, parts)
-    after = np.empty(3)
     for i in range(struck.number.shape[0]):
         m, z = struck.number[i], struck.z[i]
         for j in range(3):
@@ -162,6 +161,16 @@ def strike_at_once(
             give(matter.bodies, contacts, active, m, (-z[0], -z[1], -z[2]), vel, joints, parts)
     if not solved:
         return 1
+    write_down(matter, contacts, active, struck, vel, joints, parts)
+    return 0
+
+
+@kernel(apart=True)
+def write_down(
+    matter: Matter, contacts: Contacts, active: Active, struck: Struck, vel: np.ndarray, joints: Any, parts: Any
+) -> None:
+    """Write down the impulses of an impact, and stop limits and ropes behind it; vel: velocities after it."""
+    after = np.empty(3)
     for i in range(struck.number.shape[0]):
         m, z, u = struck.number[i], struck.z[i], struck.before[i]
         if z[0] == 0.0:
@@ -175,4 +184,3 @@ def strike_at_once(
         note_hit(contacts, c, u, (after[0], after[1], after[2]), (x, y, w), work)
     if joints is not None and struck.number.shape[0] > 0:  # its work is in the book, wherever that stands
         contacts.work[active.contact[struck.number[0]]] += catch(matter.bodies, joints, parts, vel, matter.bodies.free)
-    return 0

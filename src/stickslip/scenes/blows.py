@@ -1,6 +1,7 @@
 """Impacts of a scene one after the other, under laws of one contact: `routh` integrates them, `two_steps` does not.
 
-Poisson's law may also take all contacts at once: `at_once`.
+Chatterjee and Ruina's law is a formula (`laws.chatterjee_ruina`).  Poisson's law may also take all contacts at once
+(`at_once`), and ratios of stiffness do (`by_stiffness`).
 
 A step first does the impacts, at velocities with half of what its forces change: with all or none of it before the
 impact a ball without friction and eps = 1 would lose or gain m v g dt at each bounce.  Of the contacts that are closed,
@@ -19,7 +20,9 @@ from typing import Any
 import numpy as np
 
 from stickslip.jit import kernel
+from stickslip.laws.chatterjee_ruina import algebraic_impact
 from stickslip.scenes.at_once import strike_at_once
+from stickslip.scenes.by_stiffness import HERTZ, LINEAR, strike_by_stiffness
 from stickslip.scenes.islands.problem import approach, restitution_of
 from stickslip.scenes.islands.reduced import row_impulses
 from stickslip.scenes.layout import MOVING, Active, Bodies, Contacts, Options
@@ -30,7 +33,7 @@ from stickslip.scenes.struck import is_hard
 from stickslip.scenes.struck_joints import catch, onto_joints, parts_in_impact
 from stickslip.scenes.two_steps import impact_in_two_steps, impact_of_balls
 
-TWO_STEPS, WALTON, AT_ONCE = 3, 4, 5  # of `Options.law`; 1 and 2 are those of `routh`
+TWO_STEPS, WALTON, AT_ONCE, ALGEBRAIC = 3, 4, 5, 6  # of `Options.law`; 1 and 2 are those of `routh`
 REST = 1e-6  # of the first approach: what many small impacts leave of it
 ROUNDS = 40  # impacts for each active contact, and as many more
 
@@ -62,6 +65,8 @@ def impulse_of(G: np.ndarray, u: np.ndarray, mu: float, e: float, e_T: float, la
         return impact_in_two_steps(G, u, mu, e, Lambda)
     if law == WALTON:
         return impact_of_balls(G, u, mu, e, e_T, Lambda)
+    if law == ALGEBRAIC:
+        return algebraic_impact(G, u, mu, e, e_T, Lambda)
     return spatial_impact(G, u, mu, e, law - 1, Lambda)
 
 
@@ -113,6 +118,8 @@ def strike_in_turn(
     bodies, first, begin = matter.bodies, 0.0, vel.copy()
     if matter.options.law == AT_ONCE:
         return strike_at_once(matter, contacts, active, n, vel, joints, parts)
+    if matter.options.law == LINEAR or matter.options.law == HERTZ:
+        return strike_by_stiffness(matter, contacts, active, n, vel, joints, parts)
     for _ in range(ROUNDS * (n + 1)):
         begin[:] = vel
         add_forces(bodies, change, -0.5, begin)

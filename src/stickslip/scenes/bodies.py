@@ -24,6 +24,7 @@ class Surface(TypedDict, total=False):
     patch: Any
     pressure: Any
     rolling: Any
+    stiffness: Any
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Material:
     friction_impact : mu in impacts; None: that of sliding.
     patch, pressure : radius of the disc of contact [m], which resists spinning; "constant" or "hertz" pressure on it.
     rolling : arm rho of the rolling resistance [m].
+    stiffness : of the surface beside others; its ratios count in impacts under the laws of ratios of stiffness.
     """
 
     friction: float | tuple[float, float] | FrictionLaw | None = None
@@ -44,6 +46,7 @@ class Material:
     patch: float | None = None
     pressure: str | None = None
     rolling: float | None = None
+    stiffness: float | None = None
 
     @property
     def resists(self) -> bool:

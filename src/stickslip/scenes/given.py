@@ -50,12 +50,15 @@ def material_of(
         for key, value in (("patch", surface.get("patch")), ("rolling", surface.get("rolling")))
     )
     _require_resistance(mu, e_T, patch, rolling, dim, whose)
+    kappa = surface.get("stiffness")
+    if kappa is not None:
+        kappa = number(kappa, f"stiffness of {whose}", positive=True)
     pressure = surface.get("pressure")
     if pressure is not None:
         require_one_of(f"pressure of {whose}", pressure, PRESSURES)
         if patch is None:
             raise ValueError(f"pressure of {whose} must come with patch=, the radius of the disc that it acts on [m].")
-    return Material(mu, e, e_T, hit, patch, pressure, rolling)
+    return Material(mu, e, e_T, hit, patch, pressure, rolling, kappa)
 
 
 def _require_resistance(mu: Any, e_T: Any, patch: Any, rolling: Any, dim: int, whose: str) -> None:

@@ -99,6 +99,7 @@ MATERIAL = np.dtype(
         ("patch", float),  # radius of the contact patch, which resists spinning [m]; 0: a point
         ("hertz", float),  # 1: the patch has Hertz' pressure, 0: constant pressure
         ("rolling", float),  # arm of the rolling resistance [m]
+        ("stiffness", float),  # of the contact beside others, in impacts by ratios of stiffness
     ],
     align=True,
 )
@@ -289,7 +290,7 @@ class Options(NamedTuple):
     edges: int  # of the pyramid that stands for the friction cone in space; 0: the circular cone
     go_on: bool  # carry on with a step that is not solved
     sink: float  # of a body's radius: contacts deeper than that are pushed apart; 0: none are
-    law: int = 0  # of impacts: Newton's; one after the other Stronge's (1), Poisson's (2, 3) or Walton's (4), `blows`
+    law: int = 0  # of impacts: Newton's; one after the other see `blows`
     blows: np.ndarray | None = None  # an empty array where `law` is not Newton's: code of `blows` is made for it alone
     resisting: np.ndarray | None = (
         None  # an empty array where contacts resist rolling or spinning; None: no code for it

@@ -185,6 +185,8 @@ class Scene(Geared):
         patch, pressure : radius of the disc of contact [m]: friction resists spinning as well (Coulomb-Contensou), with
             "constant" (the default) or "hertz" pressure on the disc.
         rolling : arm rho of the rolling resistance [m]: a torque of up to rho times the normal force.
+        stiffness : of the surface beside others, any unit; of two bodies that touch, in series, k l / (k + l).  Its
+            ratios count under law="stiffness-ratios"; a pair without any has 1.
         appears, vanishes : the body takes part from the first time until the second [s].
         """
         if not isinstance(shape, Shape):

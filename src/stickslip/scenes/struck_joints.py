@@ -123,10 +123,27 @@ def contact_side(active: Active, m: int, k: int, second: bool, f: np.ndarray) ->
     f[5] = sign * (arm[0] * y - arm[1] * x)
 
 
+@kernel
+def contact_share(
+    contacts: Contacts, active: Active, m: int, parts: Parts, own: int, k: int, shares: np.ndarray
+) -> None:
+    """Write c_ik (3,) of active contact m, as far as its bodies belong to part `own`, with row k of that part."""
+    c, f = active.contact[m], np.empty(6)
+    a, b = contacts.a[c], contacts.b[c]
+    for i in range(3):
+        shares[i] = 0.0
+        if parts.part[a] == own:
+            contact_side(active, m, i, False, f)
+            shares[i] += share_of(parts, k, a, f)
+        if parts.part[b] == own:
+            contact_side(active, m, i, True, f)
+            shares[i] += share_of(parts, k, b, f)
+
+
 @kernel(apart=True)
 def take_joints(contacts: Contacts, active: Active, m: int, parts: Parts, G: np.ndarray) -> None:
     """Take out of G (9,) of active contact m, that of free bodies, what their joints hold."""
-    c, f, shares = active.contact[m], np.empty(6), np.empty(3)
+    c, shares = active.contact[m], np.empty(3)
     a, b = contacts.a[c], contacts.b[c]
     p, q = parts.part[a], parts.part[b]
     for turn in range(2):
@@ -136,14 +153,7 @@ def take_joints(contacts: Contacts, active: Active, m: int, parts: Parts, G: np.
         for k in range(parts.begin[own], parts.begin[own + 1]):
             if parts.size[k] == 0.0:
                 continue
-            for i in range(3):
-                shares[i] = 0.0
-                if p == own:
-                    contact_side(active, m, i, False, f)
-                    shares[i] += share_of(parts, k, a, f)
-                if q == own:
-                    contact_side(active, m, i, True, f)
-                    shares[i] += share_of(parts, k, b, f)
+            contact_share(contacts, active, m, parts, own, k, shares)
             for i in range(3):
                 for j in range(3):
                     G[3 * i + j] -= shares[i] * shares[j]

@@ -257,7 +257,8 @@ def material_tables(scene: Scene) -> tuple[layout.Materials, list[int], list[str
             for field, name, none in FIELDS:
                 if text is None or name != "restitution":
                     values = [getattr(material, name) for material in (law, first, second)]
-                    value = _mean(*values[1:]) if values[0] is None else values[0]
+                    both = _in_series if name == "stiffness" else _mean
+                    value = both(*values[1:]) if values[0] is None else values[0]
                     table[field][i, j] = none if values == [None] * 3 else value
             table.hertz[i, j] = float(any(m.pressure == "hertz" for m in ((law,) if law.patch else (first, second))))
     return table, numbers, list(curves)
@@ -269,6 +270,7 @@ FIELDS = (
     ("mu_impact", "friction_impact", -1.0),
     ("patch", "patch", 0.0),
     ("rolling", "rolling", 0.0),
+    ("stiffness", "stiffness", 1.0),
 )
 """Numbers of a pair of materials: field of the table, attribute of `Material`, value where nobody has one."""
 
@@ -277,6 +279,13 @@ def _mean(a: float | None, b: float | None) -> float:
     if a is None or b is None:
         return (a if b is None else b) or 0.0
     return math.sqrt(a * b)
+
+
+def _in_series(a: float | None, b: float | None) -> float:
+    """Stiffness of two bodies that press on one another; one without a number is rigid beside the other."""
+    if a is None or b is None:
+        return (a if b is None else b) or 0.0
+    return a * b / (a + b)
 
 
 def _friction(first: Material, second: Material, law: Material) -> tuple[float, float, int]:

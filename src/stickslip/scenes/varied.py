@@ -29,7 +29,7 @@ from stickslip.scenes.resized import size_names, size_of, with_sizes
 from stickslip.scenes.scene import Scene
 from stickslip.scenes.shapes import quaternion_product
 
-_SURFACE = ("friction", "restitution", "restitution_tangential", "friction_impact", "patch", "rolling")
+_SURFACE = ("friction", "restitution", "restitution_tangential", "friction_impact", "patch", "rolling", "stiffness")
 _MASSES = ("mass", "density")
 _OF_JOINTS = ("torque", "friction", "damping", "armature")
 _LENGTHS = ("patch", "rolling", "offset", "radius", "length", "height", "tube", "spacing")

@@ -11,7 +11,14 @@ EXPRESSION, TEXT = Text(expression=True), Text()
 POINT = ListOf(NUMBER, 2, 3)
 STEPPERS = ("moreau-midpoint", "moreau-jean", "paoli-schatzman", "stewart-trinkle", "adaptive", "event-driven")
 SOLVERS = ("auto", "lemke", "gauss-seidel", "enumerate", "newton", "augmented-lagrangian", "alternating")
-IMPACT_LAWS = ("newton", "poisson", "poisson-integrated", "stronge", "stronge-lumped", "walton")
+IMPACT_LAWS = (
+    "newton", "poisson", "poisson-integrated", "stronge", "stronge-lumped", "walton", "chatterjee-ruina",
+    "stiffness-ratios", "stiffness-ratios-hertz",
+)  # fmt: skip
+SCENE_LAWS = (
+    "newton", "stronge", "poisson", "poisson-at-once", "poisson-integrated", "walton", "chatterjee-ruina",
+    "stiffness-ratios", "stiffness-ratios-hertz",
+)  # fmt: skip
 
 
 def head(kind: str) -> dict[str, Key]:

@@ -12,6 +12,7 @@ from stickslip.io.models.layout_parts import (
     NUMBER,
     POINT,
     POSITIVE,
+    SCENE_LAWS,
     TEXT,
     TIMES,
     UNIT_INTERVAL,
@@ -95,6 +96,7 @@ _MATERIAL = {
     "patch": Key(NOT_NEGATIVE, "radius of the disc of contact, which resists spinning [m]; in space"),
     "pressure": Key(Text(choices=("constant", "hertz")), "pressure on the patch"),
     "rolling": Key(NOT_NEGATIVE, "arm of the rolling resistance [m]"),
+    "stiffness": Key(POSITIVE, "beside other surfaces; ratios count under law stiffness-ratios"),
 }
 _PLACED = {
     "name": Key(TEXT, "name of the body", required=True),
@@ -274,7 +276,7 @@ _SCENE_RUN = Table(
         "rule": Key(Text(choices=("predictive", "gs05")), "when a contact is active"),
         "cone": Key(Either((Number(least=3, whole=True), Text(choices=("circular",)))), "edges of friction pyramids"),
         "law": Key(
-            Text(choices=("newton", "stronge", "poisson", "poisson-at-once", "poisson-integrated", "walton")),
+            Text(choices=SCENE_LAWS),
             "impact law",
         ),
         "tol": Key(POSITIVE, "residual of the contact laws"),

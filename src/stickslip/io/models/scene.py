@@ -56,7 +56,16 @@ _SHAPES: dict[str, type[Any]] = {
     "rounded-box": RoundedBox,
     "triangle-mesh": TriangleMesh,
 }
-_MATERIAL = ("friction", "restitution", "restitution_tangential", "friction_impact", "patch", "pressure", "rolling")
+_MATERIAL = (
+    "friction",
+    "restitution",
+    "restitution_tangential",
+    "friction_impact",
+    "patch",
+    "pressure",
+    "rolling",
+    "stiffness",
+)
 _OF_CLI = ("stepper", "theta", "every")  # options that the command line puts together
 MOST_CHARACTERS, MOST_HULLS = 30_000, 1_000  # with these a file is read within a second
 _STATE = ("x", "y", "z", "vx", "vy", "vz")

@@ -388,4 +388,4 @@ def solve_step(
     spring = system.kinds[step.index] == SPRING
     free = replace(step.local, c_N=c_N, c_T=np.where(spring, step.local.c_T, c_T))
     gamma_N, gamma_T = step.gamma_A
-    return law.solve(free, gamma_N, gamma_T, eps_N, np.where(spring, 0.0, eps_T), solver)
+    return law.at(step.index).solve(free, gamma_N, gamma_T, eps_N, np.where(spring, 0.0, eps_T), solver)
