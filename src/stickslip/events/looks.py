@@ -35,7 +35,7 @@ class Looks:
     times : rising, the given ones among them; between two of them every level has one zero at most, seen by its sign
     touches : (time, number of the level), where a level comes as near to zero as the motion is known
     open : numbers of the levels of which nothing could be proved
-    sizes : (j,) of the terms that levels are made of
+    sizes : (j,) of the terms that levels are made of; 0 where all was proved at once
     """
 
     times: Array
@@ -65,7 +65,7 @@ class Levels:
         """
         begin, length = float(times[0]), float(times[-1] - times[0])
         if not length > 64.0 * np.spacing(max(abs(begin), abs(float(times[-1])))):
-            return Looks(times, (), (), np.zeros(len(self.values(times[:1], dense(times[:1]).T, p))))
+            return Looks(times, (), (), np.zeros(len(self.ranges.expressions)))
         C = _TO_COEFFICIENTS @ dense(begin + 0.5 * length * (1.0 + _POINTS)).T[:, : 2 * f]
         search = _Search(self, C, begin, length, p)
         return search.through(times, skipped, dense, floor)
@@ -103,7 +103,7 @@ class _Search:
 
     def __post_init__(self) -> None:
         self.rates: Array = np.asarray(chebyshev.chebder(self.C) * (2.0 / self.length), float)
-        self.fixed = [Course(Range(x, x), Range(0.0, 0.0)) for x in self.p.tolist()]
+        self.ranges = self.levels.ranges.held(self.p)
 
     def courses(self, a: Array, b: Array) -> list[Course]:
         """Of all symbols, between times a and b (n,)."""
@@ -115,7 +115,7 @@ class _Search:
                 zip(low.T, high.T, strict=True), zip(rate_low.T, rate_high.T, strict=True), strict=True
             )
         ]
-        return [*states, Course(Range(a, b), Range(1.0, 1.0)), *self.fixed]
+        return [*states, Course(Range(a, b), Range(1.0, 1.0))]
 
     def _shares(self, a: Array, b: Array) -> tuple[Array, Array]:
         return 2.0 * (a - self.begin) / self.length - 1.0, 2.0 * (b - self.begin) / self.length - 1.0
@@ -123,11 +123,15 @@ class _Search:
     def through(self, times: Array, skipped: np.ndarray | None, dense: Callable[[Any], Array], floor: float) -> Looks:
         """Halve the parts between the times until nothing is left to prove."""
         a, b = times[:-1], times[1:]
-        sizes = self.levels.ranges.sizes(self.courses(times[:1], times[-1:]))
-        noise = _ON * sizes + floor
-        pending = np.ones((len(noise), len(a)), bool)
+        count = len(self.ranges.expressions)
+        pending = np.ones((count, len(a)), bool)
         if skipped is not None:
             pending[skipped] = False
+        sizes = np.zeros(count)
+        if not pending.any() or not self._unproved(a, b, dense, pending, sizes)[1].any():
+            return Looks(times, (), (), sizes)
+        sizes = self.ranges.sizes(self.courses(times[:1], times[-1:]))
+        noise = _ON * sizes + floor
         seen: list[Array] = [times]
         touches: list[tuple[float, int]] = []
         least = 64.0 * np.spacing(np.abs(times).max())
@@ -143,13 +147,13 @@ class _Search:
             middle = 0.5 * (a + b)
             seen.append(middle)
             a, b, pending = np.append(a, middle), np.append(middle, b), np.tile(pending, 2)
-        return Looks(times if len(seen) == 1 else np.unique(np.concatenate(seen)), tuple(touches), (), sizes)
+        return Looks(np.unique(np.concatenate(seen)), tuple(touches), (), sizes)
 
     def _unproved(
         self, a: Array, b: Array, dense: Callable[[Any], Array], pending: np.ndarray, noise: Array
     ) -> tuple[np.ndarray, np.ndarray]:
         """Which levels (j,) touch zero all along which parts (n,), and which may have zeros that their ends hide."""
-        found = self.levels.ranges.courses(self.courses(a, b))
+        found = self.ranges.courses(self.courses(a, b))
         low, high, rate_low, rate_high = (
             np.array([np.broadcast_to(x, len(a)) for x in bounds])
             for bounds in zip(*((c.value.low, c.value.high, c.rate.low, c.rate.high) for c in found), strict=True)

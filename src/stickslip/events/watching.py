@@ -76,7 +76,7 @@ class Watching(Present):
         """
         corners, mode = self.corners, self.mode
         assert corners is not None
-        p, times = self.p[: corners.parameters], np.linspace(begin, end, SAMPLES + 1)
+        p, times = self.p, np.linspace(begin, end, SAMPLES + 1)
         levels = Levels(corners.ranges, corners.values)
         asked = np.array([k < 0 or (mode.slip[k] != 0.0 and mode.stick[k] == 0) for k in corners.contacts])
         looks = levels.looks(dense, self.f, times, p, ~asked, self.atol)

@@ -29,26 +29,25 @@ class Corners:
     ----------
     expressions : (j,) of q, u, t and the parameters; the first `of_forces` are those of |a|, max and min in forces
     contacts : (j,) of whose friction a level is a corner; -1 for forces
-    ranges : of the expressions, by (q, u, t, p);  parameters : how many there are
+    ranges : of the expressions, by (q, u, t)
     """
 
     expressions: tuple[Any, ...]
     of_forces: int
     contacts: tuple[int, ...]
     ranges: Ranges
-    parameters: int
     function: Callable[..., Any]
 
     def levels(self, q: Array, u: Array, t: Any, p: Array) -> Array:
         """The levels (j, ...) of coordinates (f, ...) and velocities (f, ...)."""
         with np.errstate(all="ignore"):
-            rows = self.function(q, u, t, p[: self.parameters])
+            rows = self.function(q, u, t, p[: len(self.ranges.parameters)])
         return np.array([np.broadcast_to(row, np.shape(u[0])) for row in rows], dtype=float)
 
     def values(self, t: Array, y: Array, p: Array) -> Array:
         """The levels (j, k) at k times, of the states y (k, 2 f or more)."""
-        f = self.ranges.count - self.parameters - 1
-        return self.levels(y.T[: f // 2], y.T[f // 2 : f], t, p)
+        f = len(self.ranges.symbols) // 2
+        return self.levels(y.T[:f], y.T[f : 2 * f], t, p)
 
 
 def corners_of(system: Any) -> Corners | None:
@@ -72,11 +71,9 @@ def _corners_of(equations: Equations) -> Corners | None:
     if not found:
         return None
     parameters = equations.parameters
-    ranges = Ranges(found, (*equations.q, *equations.u, equations.t, *parameters))
+    ranges = Ranges(found, (*equations.q, *equations.u, equations.t), parameters)
     function = sp.lambdify([equations.q, equations.u, equations.t, parameters], found, "numpy")
-    return Corners(
-        tuple(found), count, (*(-1 for _ in range(count)), *others.values()), ranges, len(parameters), function
-    )
+    return Corners(tuple(found), count, (*(-1 for _ in range(count)), *others.values()), ranges, function)
 
 
 def levels_of(term: Any) -> list[Any]:

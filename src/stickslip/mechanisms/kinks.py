@@ -134,10 +134,11 @@ def kink_source(branches: Branches) -> str:
 
 
 def kink_levels(equations: Equations, branches: Branches) -> Ranges:
-    """Ranges of the levels by (q, u, t, p), the branches among the parameters."""
+    """Ranges of the levels by (q, u, t), the branches among the parameters."""
     eq = equations
     symbols = source_symbols(eq.q, eq.u, eq.t, eq.parameters)
-    return Ranges(branches.levels, [symbols.get(x, x) for x in (*eq.q, *eq.u, eq.t, *eq.parameters)])
+    moving, fixed = ([symbols.get(x, x) for x in part] for part in ((*eq.q, *eq.u, eq.t), eq.parameters))
+    return Ranges(branches.levels, moving, fixed)
 
 
 def kink_contacts(equations: Equations, branches: Branches) -> tuple[tuple[int, ...], ...]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,10 +42,10 @@ class Range:
 
     def __mul__(self, other: Range) -> Range:
         parts = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
-        parts = [np.where(np.isnan(x), 0.0, x) for x in parts]  # 0 times infinity: 0 is in the range
-        low, high = parts[0], parts[0]
-        for x in parts[1:]:
-            low, high = np.minimum(low, x), np.maximum(high, x)
+        low, high = np.minimum.reduce(parts), np.maximum.reduce(parts)
+        if np.any(np.isnan(low)):  # 0 times infinity: 0 is in the range
+            parts = [np.where(np.isnan(x), 0.0, x) for x in parts]
+            low, high = np.minimum.reduce(parts), np.maximum.reduce(parts)
         return Range(low, high)
 
     def __neg__(self) -> Range:
@@ -75,32 +76,56 @@ class Course:
 _ZERO, _ALL = Range(0.0, 0.0), Range(-np.inf, np.inf)
 
 
+_HELD = 32  # sets of parameters that are remembered
+
+
 class Ranges:
     """Ranges of expressions, given those of their symbols.
 
     Parameters
     ----------
     expressions : of the `symbols`
-    symbols : in the order in which `courses` takes them
+    symbols : those that move, in the order in which `courses` takes them
+    parameters : those that are held at numbers, see `held`
     """
 
-    def __init__(self, expressions: Sequence[Any], symbols: Sequence[Any]) -> None:
-        self._places = {symbol: k for k, symbol in enumerate(symbols)}
-        self._steps: list[tuple[Any, tuple[int, ...]]] = []  # in the order of their evaluation
-        known: dict[Any, int] = {}
-        self._ends = [self._add(x, known) for x in expressions]
+    def __init__(self, expressions: Sequence[Any], symbols: Sequence[Any], parameters: Sequence[Any] = ()) -> None:
+        self.expressions, self.symbols, self.parameters = tuple(expressions), tuple(symbols), tuple(parameters)
+        self._kept: dict[bytes, Ranges] = {}
+        self._steps: list[tuple[Any, tuple[int, ...]]] | None = None
 
-    @property
-    def count(self) -> int:
-        """How many symbols there are."""
-        return len(self._places)
+    def held(self, p: Array) -> Ranges:
+        """Those of the expressions with parameters held at p (m,), which others may follow in p."""
+        p = p[: len(self.parameters)]
+        key = p.tobytes()
+        if key not in self._kept:
+            import sympy as sp
 
-    def _add(self, x: Any, known: dict[Any, int]) -> int:
-        if x not in known:
-            parts = tuple(self._add(part, known) for part in _parts(x))
-            known[x] = len(self._steps)
-            self._steps.append((x, parts))
-        return known[x]
+            values = {symbol: sp.Float(value) for symbol, value in zip(self.parameters, p.tolist(), strict=True)}
+            if len(self._kept) >= _HELD:
+                self._kept.clear()
+            self._kept[key] = Ranges([x.xreplace(values) for x in self.expressions], self.symbols)
+        return self._kept[key]
+
+    def _prepared(self) -> list[tuple[Any, tuple[int, ...]]]:
+        """What is done, in its order: a symbol's number or a rule, and what the rule is for."""
+        if self._steps is None:
+            places = {symbol: k for k, symbol in enumerate(self.symbols)}
+            steps: list[tuple[Any, tuple[int, ...]]] = []
+            known: dict[Any, int] = {}
+
+            def add(x: Any) -> int:
+                if x not in known:
+                    parts, rule = ((), places[x]) if x in places else _rule_of(x)
+                    numbers = tuple(add(part) for part in parts)
+                    known[x] = len(steps)
+                    steps.append((rule, numbers))
+                return known[x]
+
+            self._ends = [add(x) for x in self.expressions]
+            self._terms = [[add(part) for part in x.args] if x.is_Add else [add(x)] for x in self.expressions]
+            self._steps = steps
+        return self._steps
 
     def courses(self, given: Sequence[Course]) -> list[Course]:
         """The ranges of the expressions and of their rates, given those of the symbols."""
@@ -110,73 +135,87 @@ class Ranges:
     def _all(self, given: Sequence[Course]) -> list[Any]:
         """Ranges, or truths, of everything that the expressions are made of."""
         found: list[Any] = []
+        steps = self._prepared()
         with np.errstate(all="ignore"):
-            for x, parts in self._steps:
-                known = x in self._places
-                found.append(given[self._places[x]] if known else _of(x, [found[k] for k in parts]))
+            for rule, parts in steps:
+                found.append(given[rule] if isinstance(rule, int) else rule(*[found[k] for k in parts]))
         return found
 
     def sizes(self, given: Sequence[Course]) -> Array:
         """The largest sum of the magnitudes of terms of every expression, (j,): its round-off is a share of that."""
-        found, sizes = self._all(given), []
-        for end in self._ends:
-            x, parts = self._steps[end]
-            terms = [found[k] for k in parts] if x.is_Add else [found[end]]
-            sizes.append(float(np.max(sum(term.value.size for term in terms))))
-        return np.array(sizes)
+        found = self._all(given)
+        return np.array([float(np.max(sum(found[k].value.size for k in terms))) for terms in self._terms])
 
 
-def _parts(x: Any) -> tuple[Any, ...]:
-    """What a step of the evaluation is made of."""
-    import sympy as sp
-
-    if isinstance(x, sp.Piecewise):
-        return tuple(part for pair in x.args for part in pair)
-    if isinstance(x, sp.Mod):
-        a, b = x.args
-        return (a - b * sp.floor(a / b),)
-    return tuple(x.args) if not x.is_Number else ()
-
-
-def _of(x: Any, parts: list[Any]) -> Any:
-    """One operation on ranges."""
+def _rule_of(x: Any) -> tuple[tuple[Any, ...], Callable[..., Any]]:
+    """What an expression is made of, and the rule by which its range follows."""
     import sympy as sp
     from sympy.core.relational import Relational
 
     if x is sp.true or x is sp.false:
-        return (x is sp.true, x is sp.false)
+        return (), partial(tuple, (x is sp.true, x is sp.false))
     if x.is_number and not x.is_Boolean:
         value = float(x)
-        return Course(Range(value, value), _ZERO)
-    if isinstance(x, Relational):
-        return _compared(x, parts[0].value + -parts[1].value)
-    if isinstance(x, sp.Not):
-        return (parts[0][1], parts[0][0])
-    if isinstance(x, (sp.And, sp.Or)):
-        every, some = (np.logical_and, np.logical_or) if isinstance(x, sp.And) else (np.logical_or, np.logical_and)
-        true, false = parts[0]
-        for more, less in parts[1:]:
-            true, false = every(true, more), some(false, less)
-        return (true, false)
+        number = Course(Range(value, value), _ZERO)
+        return (), lambda: number
     if isinstance(x, sp.Piecewise):
-        return _pieces(parts)
-    rule = _RULES.get(type(x).__name__)
-    return Course(_ALL, _ALL) if rule is None else rule(*parts)
+        return tuple(part for pair in x.args for part in pair), _pieces
+    if isinstance(x, sp.Mod):
+        a, b = x.args
+        return (a - b * sp.floor(a / b),), lambda whole: whole
+    if isinstance(x, Relational):
+        return (x.lhs, x.rhs), partial(_compared, type(x))
+    if isinstance(x, sp.Not):
+        return x.args, lambda truth: (truth[1], truth[0])
+    if isinstance(x, (sp.And, sp.Or)):
+        return x.args, partial(_joined, isinstance(x, sp.And))
+    if isinstance(x, sp.Mul) and x.args[0].is_number:
+        return (sp.Mul(*x.args[1:]),), partial(_scaled, float(x.args[0]))
+    if isinstance(x, sp.Pow) and x.args[1].is_number:
+        return (x.args[0],), partial(_fixed_power, float(x.args[1]))
+    return x.args, _RULES.get(type(x).__name__, _unknown)
 
 
-def _compared(x: Any, gap: Range) -> Truth:
-    """What a comparison of two sides with a difference `gap` may be."""
+def _unknown(*_: Any) -> Course:
+    return Course(_ALL, _ALL)
+
+
+def _joined(every: bool, first: Truth, *others: Truth) -> Truth:
+    """Of conditions that hold all, or of which one does."""
+    both, either = (np.logical_and, np.logical_or) if every else (np.logical_or, np.logical_and)
+    true, false = first
+    for more, less in others:
+        true, false = both(true, more), either(false, less)
+    return (true, false)
+
+
+def _scaled(factor: float, x: Course) -> Course:
+    def part(range_: Range) -> Range:
+        low, high = factor * range_.low, factor * range_.high
+        return Range.of(low, high) if factor > 0.0 else Range.of(high, low)
+
+    return Course(part(x.value), part(x.rate)) if factor != 0.0 else Course(_ZERO, _ZERO)
+
+
+def _fixed_power(n: float, base: Course) -> Course:
+    """x^n with the rate n x^(n - 1) x'."""
+    return Course(_to_the(base.value, n), Range(n, n) * _to_the(base.value, n - 1.0) * base.rate)
+
+
+def _compared(kind: type, left: Course, right: Course) -> Truth:
+    """What a comparison of two sides may be."""
     import sympy as sp
 
-    if isinstance(x, (sp.Gt, sp.Ge)):
+    gap = left.value + -right.value
+    if issubclass(kind, (sp.Gt, sp.Ge)):
         return (gap.high >= 0.0, gap.low <= 0.0)
-    if isinstance(x, (sp.Lt, sp.Le)):
+    if issubclass(kind, (sp.Lt, sp.Le)):
         return (gap.low <= 0.0, gap.high >= 0.0)
     open_, nothing = gap.has(0.0), (gap.low == 0.0) & (gap.high == 0.0)
-    return (open_, ~nothing) if isinstance(x, sp.Eq) else (~nothing, open_)
+    return (open_, ~nothing) if issubclass(kind, sp.Eq) else (~nothing, open_)
 
 
-def _pieces(parts: list[Any]) -> Course:
+def _pieces(*parts: Any) -> Course:
     """One of several pieces; where more than one may hold, the rate is open."""
     value = rate = None
     left: Any = True  # no condition before holds for sure
@@ -235,13 +274,7 @@ def _to_the(x: Range, n: float) -> Range:
 
 
 def _power(base: Course, exponent: Course) -> Course:
-    fixed = exponent.value
-    if np.ndim(fixed.low) == 0 and fixed.low == fixed.high and np.all(exponent.rate.size == 0.0):
-        n = float(fixed.low)
-        slope = Range(n, n) * _to_the(base.value, n - 1.0)
-        return Course(_to_the(base.value, n), slope * base.rate)
-    log = _log(base)
-    return _exp(_times(exponent, log))
+    return _exp(_times(exponent, _log(base)))
 
 
 def _chained(value: Callable[[Range], Range], slope: Callable[[Range], Range]) -> Callable[[Course], Course]:
@@ -386,7 +419,6 @@ _RULES: dict[str, Callable[..., Course]] = {
     "Add": _added,
     "Mul": _times,
     "Pow": _power,
-    "Mod": lambda x: x,  # written out, see `_parts`
     "exp": _exp,
     "log": _log,
     "sin": _chained(_sine, _cosine),

@@ -251,7 +251,7 @@ class System:
     """Of a system whose branches are held: whether each kink is the condition of a contact, `Contact.closes_when`."""
 
     kink_levels: Ranges | None = None
-    """Of a system whose branches are held: ranges of the levels of its kinks by (q, u, t, p)."""
+    """Of a system whose branches are held: ranges of the levels of its kinks by (q, u, t)."""
 
     def kinks(self, q: ArrayLike, t: float, p: Array) -> Array:
         """Levels of the kinks, (number of kinks,): a branch is +1 where its level is positive."""
