@@ -259,3 +259,69 @@ def test_a_blow_with_friction_that_depends_on_the_slip_behind_it(kind):
     assert found.impulses.dtangential[0] == pytest.approx(exact[2], rel=1e-9, abs=1e-9)
     _, slope = ss.gradient(lambda q, u: q[0] + u[0], ss.Scenario(system, [0, 0.3], [2.0, 0], 0.01, 0.5), names)
     assert slope == pytest.approx(exact[:2].sum(axis=0), rel=1e-9, abs=1e-9)
+
+
+def test_gradient_of_impulses_of_a_ball():
+    """J = sum_k w_k Lambda_k + t_3^2 with Lambda_k = m (1 + e) e^k v and t_3 = (v_0 + v (1 + 2 e + 2 e^2)) / g."""
+    ball = ss.library.bouncing_ball(restitution=0.8).starting({"v": -0.5})
+    names, w = ["mass", "restitution", "y", "v", "g"], np.array([1.0, -2.0, 3.0])
+
+    def objective(t, normal, tangential):
+        return float(w @ normal[:3] + t[2] ** 2 + tangential.sum())
+
+    def exact(m, e, h, v, g):
+        hits = (v * v + 2.0 * g * h) ** 0.5
+        t = (v + hits * (1.0 + 2.0 * e + 2.0 * e**2)) / g
+        return np.array([(w * m * (1.0 + e) * e ** np.arange(3) * hits).sum() + t * t])
+
+    values = [float(ball.parameters["mass"]), 0.8, float(ball.q0[0]), -0.5, G]
+    for method in ("adjoint", "forward"):
+        value, slope = ss.gradient(objective, ball, names, impulses=True, contact="table", t_end=2.0, method=method)
+        assert value == pytest.approx(exact(*values)[0], rel=1e-10)
+        assert slope == pytest.approx(complex_slopes(exact, values)[0], rel=1e-9)
+
+
+def test_gradients_of_impulses_sum_up_what_sensitivity_has(monkeypatch):
+    """At the start, with friction, by an adjoint that computes its segments again."""
+    toy = ss.library.woodpecker()
+    start = ss.library.bouncing_ball(restitution=0.8).starting({"y": 0.0, "v": -1.0})
+    cases = [(toy, ["friction", "omega_S", "m_S"], 0.1), (start, ["v", "restitution", "mass", "g"], 0.5)]
+    for case, names, t_end in cases:
+        found = ss.sensitivity(case, names, t_end=t_end, samples=2).impulses
+
+        def slope(t, normal, tangential):
+            return 0.1 * t, np.arange(1.0, 1.0 + len(t)), 3.0 * tangential
+
+        def objective(t, normal, tangential):
+            return 0.05 * t @ t + np.arange(1.0, 1.0 + len(t)) @ normal + 1.5 * tangential @ tangential
+
+        rows = (found.t, found.normal, found.tangential)
+        pairs = zip(slope(*rows), (found.dt, found.dnormal, found.dtangential), strict=True)
+        exact = sum(weights @ columns for weights, columns in pairs)
+        for segment in (4096, 7):
+            monkeypatch.setattr("stickslip.analysis.adjoint.SEGMENT", segment)
+            value, mine = ss.gradient(objective, case, names, impulses=True, slope=slope, t_end=t_end)
+            assert value == pytest.approx(objective(*rows), rel=1e-12)
+            assert mine == pytest.approx(exact, rel=1e-9)
+
+
+def test_gradients_of_impulses_that_are_refused():
+    ball = ss.library.bouncing_ball(restitution=0.8)
+    for given, words in (
+        ({"impulses": True, "events": "impact"}, "got two"),
+        ({"impulses": "table"}, "True or False"),
+        ({"impulses": True, "t_end": 0.1}, "no impact"),
+        ({"impulses": True, "contact": "floor"}, "unknown contact 'floor'; known: table"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            ss.gradient(lambda t, normal, tangential: 0.0, ball, ["g"], **given)
+
+
+def test_hessian_of_an_impulse():
+    """Lambda_2 = m (1 + e) e sqrt(2 g h)."""
+    ball = ss.library.bouncing_ball(restitution=0.8)
+    found = ss.hessian(lambda t, normal, _: normal[1], ball, ["restitution", "y"], impulses=True, t_end=1.5)
+    h = float(ball.q0[0])
+    v = math.sqrt(2.0 * G * h) * float(ball.parameters["mass"])
+    exact = [[2.0 * v, 2.6 * v / (2.0 * h)], [2.6 * v / (2.0 * h), -1.44 * v / (4.0 * h * h)]]
+    assert found.matrix == pytest.approx(np.array(exact), rel=1e-6)

@@ -303,7 +303,7 @@ def test_gradients_that_are_refused():
         ({"times": [0.1, first]}, "right at an event"),
         ({"times": [0.2, 0.1]}, "times must rise"),
         ({"times": [0.2], "t_end": 1.0}, "not both"),
-        ({"times": [0.2], "events": "impact"}, "got both"),
+        ({"times": [0.2], "events": "impact"}, "got two"),
         ({"contact": "table"}, "give events"),
         ({"events": "impacts"}, "did you mean 'impact'"),
         ({"events": "impact", "contact": "tabel"}, "did you mean 'table'"),

@@ -1,10 +1,11 @@
 """A motion from event to event with the derivatives of one number by all parameters: the adjoint.
 
 With X' = A X + B between events and X+ = S X- + s at them (`varied_motion`), a number J with slopes phi at the end,
-psi_k at samples and chi_j by event times has the gradient
+psi_k at samples, chi_j by event times and omega_j by impulses has the gradient
 
     lam(T) = phi,     -lam' = A^T lam,     lam- = lam+ + psi_k at samples
     at an event       lam- = S^T lam+ + chi dt*/dx,     dJ/dp += s^T lam+ + chi dt*/dp
+    at an impact      so do impulses Lambda with weights omega: lam- += omega dLambda/dx, dJ/dp += omega dLambda/dp
     between events    dJ/dp += int B^T lam dt
     at the start      dJ/dz += X(0)^T lam(0)
 
@@ -68,13 +69,27 @@ class Stretch:
 
 @dataclass(frozen=True, eq=False)
 class Passage:
-    """An event: X+ = S X- + s; times of its moments change by `by_state` (i, 2 f) X- + `by_column` (i, k)."""
+    """An event: X+ = S X- + s; times of its moments change by `by_state` (i, 2 f) X- + `by_column` (i, k).
+
+    So do the impulses of its impacts, normal and tangential: pushes (j, 2, 2 f + k).
+    """
 
     S: Array
     s: Array
     first: int  # number of its first moment
     by_state: Array
     by_column: Array
+    first_push: int  # number of its first impact
+    pushes: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """Slopes of a number: by samples (n, 2 f), by times of moments, by impulses (2,) of impacts, by their numbers."""
+
+    samples: Array
+    events: dict[int, float]
+    pushes: dict[int, Array]
 
 
 def stage_matrices(h: Array, A: Array) -> Array:
@@ -110,7 +125,7 @@ class AdjointMotion(VariedMotion):
         self.segment = self.segment or SEGMENT
         self.pending: list[Arc] = []
         self.items: list[Stretch | Passage] = []
-        self.begins: list[tuple[Kept, int, int, int]] = []  # of segments: with stops, moments and arcs before
+        self.begins: list[tuple[Kept, int, int, int, int]] = []  # of segments: stops, moments, arcs, impacts before
         self.done = 0  # samples so far
         self.walked = 0  # arcs so far
         self.again = False  # computes a segment again
@@ -126,12 +141,13 @@ class AdjointMotion(VariedMotion):
         for arc in self.arcs():
             self.passed.clear()
             grazes = self._doubt_grazes(grazes)
+            self._doubt_touched_kinks(arc)
             if inside == self.segment:
                 self._flush()
                 self.items, inside = [], 0
             if inside == 0:
                 assert self.kept is not None
-                self.begins.append((self.kept, self.done, len(self.moments), self.walked))
+                self.begins.append((self.kept, self.done, len(self.moments), self.walked, len(self.impacts)))
             self._walk(arc)
             inside += 1
             if self._on_a_corner(arc):
@@ -226,30 +242,30 @@ class AdjointMotion(VariedMotion):
         own = self.directions
         self.X, self.directions = self.all_X, self.all_directions
         super()._begin_slopes(q, u)
-        self.start_X = self.X
+        self.start_X, self.start_pushes = self.X, [push for push, _ in self.pushes]
         self.X, self.directions = self.start_X @ self.mixture[:, None], own
+        self.pushes = [(push @ self.mixture[:, None], dt @ self.mixture[:, None]) for push, dt in self.pushes]
 
     def _act(self, event: Event) -> None:
         self._flush()
         super()._act(event)
 
-    def _book_pushes(self, impulses: Array, dt: Array) -> None:
-        """Impulses are not asked for."""
-
     def _jump(self, event: Event, before: Mode, x: Array, happened: int) -> None:
         """Carry the column over an event, and keep what the event does to any column."""
         n, k, first = 2 * self.f, len(self.mixture), len(self.moments)
-        kept = self.X, self.directions, self.columns, self.moments, self.doubts, self.defect
+        kept, own = (self.X, self.directions, self.columns, self.moments, self.doubts, self.defect), self.pushes
         self.X = np.concatenate([np.eye(n), np.zeros((n, k))], axis=1)
         self.directions = np.concatenate([np.zeros((len(kept[1]), n)), self.all_directions], axis=1)
-        self.moments, self.doubts = [], []
+        self.moments, self.doubts, self.pushes = [], [], list(own)
         try:
             super()._jump(event, before, x, happened)
-            whole, moments = self.X, self.moments
+            whole, moments, pushes = self.X, self.moments, self.pushes[len(own) :]
         finally:
             self.X, self.directions, self.columns, self.moments, self.doubts, self.defect = kept
+            self.pushes = own
         rows = np.array([moment.dt for moment in moments]).reshape(len(moments), n + k)
-        self.items.append(Passage(whole[:, :n], whole[:, n:], first, rows[:, :n], rows[:, n:]))
+        by_all = np.array([push for push, _ in pushes]).reshape(len(pushes), 2, n + k)
+        self.items.append(Passage(whole[:, :n], whole[:, n:], first, rows[:, :n], rows[:, n:], len(own), by_all))
         if self.again:
             self.moments += [Moment(moment.t, np.zeros(1), moment.kind, moment.contacts) for moment in moments]
         else:
@@ -257,21 +273,24 @@ class AdjointMotion(VariedMotion):
 
     # -- backward --------------------------------------------------------------------------------------------
 
-    def slopes_back(self, samples: Array, events: dict[int, float]) -> Array:
-        """Gradient (k,) of a number with slopes `samples` (n, 2 f) by the samples, and by times of moments."""
+    def slopes_back(self, weights: Weights) -> Array:
+        """Gradient (k,) of a number with slopes `weights`."""
         lam, total = np.zeros(2 * self.f), np.zeros(len(self.mixture))
         pull = _Pull(self)
-        lam = self._back(self.items, lam, total, samples, events, pull)
+        lam = self._back(self.items, lam, total, weights, pull)
         for number in range(len(self.begins) - 2, -1, -1):
-            lam = self._back(self._anew(number), lam, total, samples, events, pull)
+            lam = self._back(self._anew(number), lam, total, weights, pull)
+        for number, push in enumerate(self.start_pushes):
+            total += weights.pushes.get(number, np.zeros(2)) @ push
         return np.asarray(total + self.start_X.T @ lam)
 
     def _anew(self, number: int) -> list[Stretch | Passage]:
         """Arcs and events of an earlier segment, computed again from what the motion kept."""
-        kept, done, moments, walked = self.begins[number]
+        kept, done, moments, walked, impacts = self.begins[number]
         self.items, self.pending, self.again, self.done, self.walked = [], [], True, done, walked
         self.X = np.zeros((2 * self.f, 1))
-        self.moments = self.moments[:moments]
+        self.moments, self.pushes = self.moments[:moments], self.pushes[:impacts]
+        del self.impacts[impacts:]
         self.go_back(kept)
         arcs: Iterator[Arc] = self.arcs()
         for _ in range(self.segment):
@@ -280,10 +299,7 @@ class AdjointMotion(VariedMotion):
         self._flush()
         return self.items
 
-    def _back(
-        self, items: list[Stretch | Passage], lam: Array, total: Array, samples: Array, events: dict[int, float],
-        pull: _Pull,
-    ) -> Array:  # fmt: skip
+    def _back(self, items: list[Stretch | Passage], lam: Array, total: Array, weights: Weights, pull: _Pull) -> Array:
         """The adjoint lam at the begin of the items; adds their share to the gradient."""
         n = 2 * self.f
         for item in reversed(items):
@@ -291,16 +307,21 @@ class AdjointMotion(VariedMotion):
                 total += item.s.T @ lam
                 lam = item.S.T @ lam
                 for i in range(len(item.by_state)):
-                    weight = events.get(item.first + i, 0.0)
+                    weight = weights.events.get(item.first + i, 0.0)
                     if weight != 0.0:
                         total += weight * item.by_column[i]
                         lam = lam + weight * item.by_state[i]
+                for i, push in enumerate(item.pushes):
+                    pair = weights.pushes.get(item.first_push + i)
+                    if pair is not None:
+                        total += pair @ push[:, n:]
+                        lam = lam + pair @ push[:, :n]
                 continue
             pieces = len(item.h)
             ends, at = np.zeros((pieces, n)), {p: [s for q, s in item.marks if q == p] for p, _ in item.marks}
             for piece in range(pieces, -1, -1):
                 for sample in at.get(piece, ()):
-                    lam = lam + samples[sample]
+                    lam = lam + weights.samples[sample]
                 if piece:
                     ends[piece - 1] = lam
                     lam = item.Phi[piece - 1].T @ lam

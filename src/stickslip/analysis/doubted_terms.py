@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stickslip.analysis.velocity_corners import levels_of
 from stickslip.checks import Array
+from stickslip.mechanisms.corners import levels_of
 
 if TYPE_CHECKING:
     from stickslip.analysis.varied_motion import VariedMotion
@@ -46,7 +46,7 @@ def doubt_jumps(motion: VariedMotion) -> None:
         kept = [x for x in steps if not _meets(entry, x, fast, motion)]
         kept += [x for x in rounded if x.free_symbols & (moving | fast)]
         if kept:
-            said = str(_named(kept[0], motion))[:60]
+            said = str(named(kept[0], motion))[:60]
             motion.doubt(0.0, f"{said} may jump, and is no event: the derivative does not know of the jump")
             return
 
@@ -144,7 +144,7 @@ def doubt_corners_of_parameters(motion: VariedMotion) -> None:
             moved = np.array(rates) @ motion.directions[: len(p)]
             if abs(value) <= _ON * terms_of:
                 for j in np.flatnonzero(moved):
-                    said = str(_named(term, motion))[:60]
+                    said = str(named(term, motion))[:60]
                     motion.doubt(
                         motion.t,
                         f"{motion.columns[j]!r} moves {said}, which is right at its corner: the derivative is that of "
@@ -230,7 +230,7 @@ def _equations(motion: VariedMotion) -> Any:
     return system.equations()
 
 
-def _named(x: Any, motion: VariedMotion) -> Any:
+def named(x: Any, motion: VariedMotion) -> Any:
     """An expression in the names of a model: systems with kinks have numbers in their place."""
     import sympy as sp
 

@@ -124,16 +124,26 @@ class Followed(ContactLog):
         moment = self.before
         assert moment is not None
         engines = [self.twin, *(each for column in self.columns for each in column.engines or ())]
+        if np.all(np.isnan(self.X)) and self.X.size:
+            self._go_on(engine, state)
+            return
         for each in engines:
             share_contacts(engine, each)
-        points = prepare_at(self.twin, moment, self.pairs_old)
-        held = held_choices(self.twin, points)
+        points, held, leapt = self._held(engine, moment)
         m = len(held.active)
         own, twin = engine.active[:m], self.twin.active[:m]
         held = held._replace(renewed=bool(np.any(own.beyond != twin.beyond)))
         if not held.renewed and np.any(own.bias != twin.bias):
             self.doubts.append(f"t = {moment.t:.9g} s: restitution is left out, which no law allows, to solve the step")
-        levels, looks = self._levels(engine, moment, held)
+        try:
+            levels, looks = self._levels(engine, moment, held)
+            if leapt:
+                self._require_met(engine, looks[-1], moment.t)
+        except ArithmeticError:
+            if not leapt:
+                raise
+            self._lose(moment.t, engine, state)
+            return
         solved = solved_of(engine, held, levels[-1], looks[-1])
         self.doubts += doubts_of(self.twin, points, held, solved, moment.t)
         pushed = float(engine.book.numbers[codes.PROJECTIONS])
@@ -145,10 +155,39 @@ class Followed(ContactLog):
         if comes_to_bound(moment, held, solved, looks[-1]):
             self.strikes.append(state.t)
         self.pushed = pushed
+        self._go_on(engine, state)
+
+    def _go_on(self, engine: SceneEngine, state: SceneState) -> None:
+        """Note where the next step begins."""
         self.before = moment_of(engine, state.t, state.step)
         self.pairs_old = int(engine.counts[step.PAIRS_OLD])
         if state.step % self.every == 0:
             self.keep(engine, state.t)
+
+    def _held(self, engine: SceneEngine, moment: Moment) -> tuple[Any, Held, bool]:
+        """Contact points and choices of a step, and whether limits or ropes were leapt over (`scenes.islands.leaps`).
+
+        Those take part in what was solved last, though its rows were set up without them.
+        """
+        points = prepare_at(self.twin, moment, self.pairs_old)
+        held = held_choices(self.twin, points)
+        if engine.joints is None:
+            return points, held, False
+        rows = np.flatnonzero(engine.joints.row.used)
+        limits = held.rows[held.rows % layout.ROWS_PER_JOINT == LIMIT]
+        own, twin = engine.joints.row.direction, self.twin.joints.row.direction
+        turned = any(float(own[row] @ twin[row]) < 0.0 for row in limits)
+        if np.array_equal(rows, held.rows) and not turned:
+            return points, held, False
+        points = prepare_at(self.twin, moment, self.pairs_old, rows)
+        return points, held_choices(self.twin, points), True
+
+    def _lose(self, t: float, engine: SceneEngine, state: SceneState) -> None:
+        """There is no derivative behind a step."""
+        self.doubts.append(f"t = {t:.9g} s: a limit or a rope is leapt over and held back in a way not followed here")
+        self.X[:], self.Z[:] = np.nan, np.nan
+        self.pushed = float(engine.book.numbers[codes.PROJECTIONS])
+        self._go_on(engine, state)
 
     def _levels(self, engine: SceneEngine, moment: Moment, held: Held) -> tuple[list[Level], list[Look]]:
         """The problems that the step has solved, one after the other; the last has the impulses of the run."""
@@ -157,7 +196,7 @@ class Followed(ContactLog):
             raise ArithmeticError(f"the step at t = {moment.t:.9g} s cannot be done again: its contacts are others")
         r, z, target, speed = active.r[:, :dim].copy(), np.zeros(0), np.zeros(0), 0.0
         if engine.joints is not None:
-            if np.any(np.flatnonzero(engine.joints.row.used) != held.rows):
+            if not np.array_equal(np.flatnonzero(engine.joints.row.used), held.rows):
                 raise ArithmeticError(f"the step at t = {moment.t:.9g} s cannot be done again: its rows are others")
             row = engine.joints.row[held.rows]
             z, target = row.impulse.copy(), row.target

@@ -1,4 +1,4 @@
-"""Value and gradient of a function of a motion: of its end, of samples, or of the times of its events."""
+"""Value and gradient of a function of a motion: of its end, of samples, of times of events, or of impulses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.analysis.adjoint import AdjointMotion
+from stickslip.analysis.adjoint import AdjointMotion, Weights
 from stickslip.analysis.differences import derivative
 from stickslip.analysis.doubted_terms import doubt_jumps
 from stickslip.analysis.sensitivity import (
@@ -25,7 +25,7 @@ from stickslip.checks import Array, real_array, real_number, shown, unknown_name
 from stickslip.events.event_driven import EventDriven
 from stickslip.laws import ImpactLaw, law_from
 from stickslip.scenario import Scenario, require_scenario
-from stickslip.trajectory import EVENT_KINDS
+from stickslip.trajectory import EVENT_KINDS, STRIKES
 
 _DIFFERENCE = 1e-3  # largest change of an argument of the objective, relative to it or to 1, in its differences
 _NOTHING = 1e-8  # share of the size of states, and of a run, below which a change is rounding
@@ -43,17 +43,19 @@ class _Seen:
 
 def gradient(
     objective: Callable[..., float], scenario: Scenario, wrt: Sequence[str] | str, *, times: Any = None,
-    events: str | None = None, contact: str | None = None, slope: Callable[..., Any] | None = None,
-    method: str = "adjoint", t_end: float | None = None, rtol: float = 1e-11, law: str | ImpactLaw | None = None,
-    params: Mapping[Any, float] | None = None,
+    events: str | None = None, impulses: bool = False, contact: str | None = None,
+    slope: Callable[..., Any] | None = None, method: str = "adjoint", t_end: float | None = None, rtol: float = 1e-11,
+    law: str | ImpactLaw | None = None, params: Mapping[Any, float] | None = None,
 ) -> tuple[float, Array]:  # fmt: skip
     """Value and gradient of a function of a motion, by the adjoint of the derivatives of `sensitivity`.
 
-    The objective is one of three functions:
+    The objective is one of four functions:
 
     - objective(q, u) of the end: coordinates and velocities (f,)
     - objective(t, q, u) of samples, where `times` are given: (n,), (n, f), (n, f)
     - objective(t) of the times of events, where `events` is given: (m,), in their order
+    - objective(t, normal, tangential) of impacts, where `impulses` is True: times and impulses (m,) each, with the rows
+      of `sensitivity(...).impulses`
 
     The motion is followed once, and then a sweep goes back along it: the cost does not depend on the number of
     quantities (`analysis.adjoint`).  Where contacts have two tangents, it is made of columns of `sensitivity`, whatever
@@ -65,9 +67,11 @@ def gradient(
     wrt, t_end, rtol, law, params : as for `sensitivity`
     times : (n,) rising times of the samples [s], from 0 on; the run ends with the last of them
     events : kind of events as in `Trajectory.events()`, such as "impact"
-    contact : name of the contact whose events are taken; None: of all contacts
+    impulses : whether the objective is one of impulses
+    contact : name of the contact whose events or impulses are taken; None: of all contacts
     slope : function of what the objective takes, which returns derivatives of the objective: (by q, by u) of the
-        end and of samples, (by t) of events, each shaped as its argument.  None: central differences of order 8
+        end and of samples, (by t) of events, (by t, by normal, by tangential) of impulses, each shaped as its argument.
+        None: central differences of order 8
     method : "adjoint", or "forward", whose cost grows with the number of quantities
 
     Returns
@@ -77,7 +81,7 @@ def gradient(
     Raises
     ------
     ValueError : as `sensitivity`; an objective that returns no number; a motion without reliable derivatives up to
-        the time that the objective needs; a sample at an event; no event of the kind
+        the time that the objective needs; a sample at an event; no event of the kind, no impact
     MotionError : the motion cannot go on
     ArithmeticError : the sweep back disagrees with a forward column that runs along
     """
@@ -88,7 +92,7 @@ def gradient(
         if not callable(function) and (name == "objective" or function is not None):
             raise ValueError(f"{name} must be a function, got {shown(function)}.")
     case = with_params(scenario, params)
-    asked = _Asked.checked(case, checked_names(case, wrt), times, events, contact, t_end)
+    asked = _Asked.checked(case, checked_names(case, wrt), times, (events, impulses, contact), t_end)
     goal = _Goal(objective, slope, (asked.stops,) if asked.sampled else ())
     if len(case.system.spatial):
         return _in_space(asked, case, goal, rtol, law)
@@ -100,35 +104,43 @@ def gradient(
 
 def gradient_with_events(
     objective: Callable[..., float], case: Scenario, names: tuple[str, ...], *, times: Any, events: str | None,
-    contact: str | None, slope: Callable[..., Any] | None, t_end: float | None, rtol: float,
+    impulses: bool, contact: str | None, slope: Callable[..., Any] | None, t_end: float | None, rtol: float,
     law: str | ImpactLaw | None,
 ) -> tuple[float, Array, tuple[Any, ...]]:  # fmt: skip
     """Value and gradient as `gradient` gives them, with kinds and contacts of the events on the way."""
     case.system.require_planar("gradient")
-    asked = _Asked.checked(case, names, times, events, contact, t_end)
+    asked = _Asked.checked(case, names, times, (events, impulses, contact), t_end)
     goal = _Goal(objective, slope, (asked.stops,) if asked.sampled else ())
     return _adjoint(asked, case, goal, EventDriven(rtol=rtol, zeno=ZENO), law_from(law))
 
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """The request of a caller: quantities, times of samples or the end [s], kind and contact of events."""
+    """The request of a caller: quantities, times of samples or the end [s], kind and contact of events, or impulses."""
 
     names: tuple[str, ...]
     stops: Array
     sampled: bool
     events: str | None
+    impulses: bool
     contact: str | None
 
     @classmethod
     def checked(
-        cls, case: Scenario, names: tuple[str, ...], times: Any, events: str | None, contact: str | None,
+        cls, case: Scenario, names: tuple[str, ...], times: Any, chosen: tuple[str | None, bool, str | None],
         t_end: float | None,
     ) -> _Asked:  # fmt: skip
-        if times is not None and events is not None:
-            raise ValueError("gradient takes times (an objective of samples) or events (of event times), got both.")
-        if contact is not None and events is None:
-            raise ValueError("contact chooses among events: give events as well, such as events='impact'.")
+        events, impulses, contact = chosen
+        if not isinstance(impulses, bool | np.bool_):
+            raise ValueError(f"impulses must be True or False, got {shown(impulses)}: contact= names a contact.")
+        if (times is not None) + (events is not None) + bool(impulses) > 1:
+            raise ValueError(
+                "gradient takes one of times (an objective of samples), events (of event times) and impulses, got two."
+            )
+        if contact is not None and events is None and not impulses:
+            raise ValueError(
+                "contact chooses among events or impulses: give events='impact' or the like, or impulses=True."
+            )
         end = case.t_end if t_end is None else real_number(t_end, "t_end")
         if not end > 0.0:
             raise ValueError(f"t_end must be positive, got {end:g}.")
@@ -137,7 +149,7 @@ class _Asked:
             raise ValueError(f"events: {unknown_name('kind of event', events, EVENT_KINDS)}")
         if contact is not None and contact not in case.system.contact_names:
             raise ValueError(f"contact: {unknown_name('contact', contact, case.system.contact_names)}")
-        return cls(names, stops, times is not None, events, contact)
+        return cls(names, stops, times is not None, events, bool(impulses), contact)
 
     @property
     def end(self) -> float:
@@ -150,6 +162,8 @@ class _Asked:
         doubt_jumps(motion)
         if self.events is not None:
             seen = _seen_events(motion, self.events, self.contact, self.end)
+        elif self.impulses:
+            seen = _seen_impulses(motion, self.contact, self.end)
         else:
             _refuse_samples_at_events(motion, self.stops, self.end)
             seen = _Seen((x[:, :f], x[:, f:]), (X[:, :f], X[:, f:]), self.end)
@@ -213,6 +227,14 @@ def _in_space(
     if not found.reliable:
         raise ValueError(f"the motion has no reliable derivative: {found.reason}")
     f, run = found.q.shape[1], found.trajectory
+    if asked.impulses:
+        pushes = found.impulses if asked.contact is None else found.impulses.of(asked.contact)
+        _require_impacts(len(pushes), asked.contact, asked.end)
+        seen = _Seen(
+            (pushes.t, pushes.normal, pushes.tangential), (pushes.dt, pushes.dnormal, pushes.dtangential),
+            float(pushes.t[-1]),
+        )  # fmt: skip
+        return goal.at(*seen.arguments), _total(goal.slopes(seen.arguments), seen.slopes)
     seen = _Seen((run.q[-1], run.u[-1]), (found.end[:f], found.end[f:]), asked.end)
     if asked.events is not None:
         times = found.event_times
@@ -237,24 +259,38 @@ def _adjoint(
         mixture=_mixture(case, asked.names), stops=asked.stops,
     )  # fmt: skip
     motion.follow()
-    f = motion.f
     seen = asked.seen(motion, motion.sampled, motion.sampled_X[:, :, None])
     value, slopes = goal.at(*seen.arguments), goal.slopes(seen.arguments)
-    samples, events = np.zeros((len(asked.stops), 2 * f)), {}
-    if asked.events is None:
-        whole = np.concatenate(slopes, axis=-1)
-        samples[:] = whole if asked.sampled else 0.0
-        samples[-1] = whole[-1] if asked.sampled else whole
-    else:
-        kept = _kept_moments(motion, asked.events, asked.contact)
-        numbers = {id(moment): number for number, moment in enumerate(motion.moments)}
-        events = {numbers[id(moment)]: float(weight) for moment, weight in zip(kept, slopes[0], strict=True)}
     seen_events = tuple((moment.kind, moment.contacts) for moment in motion.moments)
-    found = motion.slopes_back(samples, events)
+    found = motion.slopes_back(_weights(asked, motion, slopes))
     along = [np.abs(part) * np.abs(column[..., 0]) for part, column in zip(slopes, seen.slopes, strict=True)]
     size = float(sum(part.sum() for part in along)) + _rounding(motion, slopes, seen)
     motion.checked(found, float(_total(slopes, seen.slopes)[0]), size)
     return value, found, seen_events
+
+
+def _weights(asked: _Asked, motion: AdjointMotion, slopes: tuple[Array, ...]) -> Weights:
+    """Slopes of the objective by samples, times of moments and impulses, where the sweep back meets them."""
+    found = Weights(np.zeros((len(asked.stops), 2 * motion.f)), {}, {})
+    numbers = {id(moment): number for number, moment in enumerate(motion.moments)}
+    if asked.events is None and not asked.impulses:
+        whole = np.concatenate(slopes, axis=-1)
+        found.samples[:] = whole if asked.sampled else 0.0
+        found.samples[-1] = whole[-1] if asked.sampled else whole
+        return found
+    moments: Sequence[Moment | None]
+    if asked.impulses:
+        rows = _impact_rows(motion, asked.contact)
+        found.pushes.update(zip(rows, np.stack(slopes[1:], axis=-1), strict=True))
+        moments = _impact_moments(motion, rows)
+    else:
+        assert asked.events is not None
+        moments = _kept_moments(motion, asked.events, asked.contact)
+    for moment, weight in zip(moments, slopes[0], strict=True):
+        if moment is not None:
+            number = numbers[id(moment)]
+            found.events[number] = found.events.get(number, 0.0) + float(weight)
+    return found
 
 
 def _rounding(motion: AdjointMotion, slopes: tuple[Array, ...], seen: _Seen) -> float:
@@ -269,7 +305,11 @@ def _rounding(motion: AdjointMotion, slopes: tuple[Array, ...], seen: _Seen) -> 
     load = np.abs(system.force(motion.q, motion.u, motion.t, motion.p))
     load += motion.book.force * np.abs(system.geometry(*here)[0]).sum(axis=0)
     push = np.abs(np.linalg.inv(system.mass(*here))) @ load
-    sizes = [np.abs(x) + push * motion.span**power for x, power in zip(seen.arguments, (2, 1), strict=True)]
+    if len(slopes) == 3:  # times and impulses: these change by momenta
+        momentum = float((np.abs(system.mass(*here)) @ (np.abs(motion.u) + push * motion.span)).sum())
+        sizes = [motion.span, *(np.abs(x) + momentum for x in seen.arguments[1:])]
+    else:
+        sizes = [np.abs(x) + push * motion.span**power for x, power in zip(seen.arguments, (2, 1), strict=True)]
     return float(_NOTHING * sum((np.abs(d) * size).sum() for d, size in zip(slopes, sizes, strict=True)))
 
 
@@ -307,6 +347,34 @@ def _seen_events(motion: VariedMotion, kind: str, contact: str | None, end: floa
         if abs(moment.t - end) <= _AT_AN_EVENT * end:
             raise ValueError(f"the run ends right at the event {kind!r}, t = {moment.t:.9g} s: choose a later t_end.")
     return _Seen((np.array([m.t for m in kept]),), (np.array([m.dt for m in kept]),), kept[-1].t)
+
+
+def _seen_impulses(motion: VariedMotion, contact: str | None, end: float) -> _Seen:
+    """Times and impulses of the impacts of a contact, or of all."""
+    rows = _impact_rows(motion, contact)
+    _require_impacts(len(rows), contact, end)
+    table = np.array([motion.impacts[row] for row in rows], float)
+    if end - table[-1, 0] <= _AT_AN_EVENT * end:
+        raise ValueError(f"the run ends right at an impact, t = {table[-1, 0]:.9g} s: choose a later t_end.")
+    pushes, dt = (np.array(x) for x in zip(*(motion.pushes[row] for row in rows), strict=True))
+    return _Seen((table[:, 0], table[:, 4], table[:, 5]), (dt, pushes[:, 0], pushes[:, 1]), float(table[-1, 0]))
+
+
+def _impact_rows(motion: VariedMotion, contact: str | None) -> list[int]:
+    """Numbers of the impacts of a contact, or of all."""
+    return [k for k, row in enumerate(motion.impacts) if contact is None or motion.names[int(row[1])] == contact]
+
+
+def _impact_moments(motion: VariedMotion, rows: list[int]) -> list[Moment | None]:
+    """The moments in which impacts happen; None at the start, which does not move."""
+    strikes = {moment.t: moment for moment in motion.moments if moment.kind == EVENT_KINDS[STRIKES]}
+    return [strikes.get(float(motion.impacts[row][0])) for row in rows]
+
+
+def _require_impacts(count: int, contact: str | None, end: float) -> None:
+    if not count:
+        where = f" of contact {contact!r}" if contact is not None else ""
+        raise ValueError(f"impulses: the motion has no impact{where} up to t = {end:g} s.")
 
 
 def _kept_moments(motion: VariedMotion, kind: str, contact: str | None) -> list[Moment]:
@@ -369,7 +437,7 @@ def _slope_of(moved: Callable[[float], float]) -> float:
 def _checked_slope(found: Any, arguments: tuple[Array, ...]) -> tuple[Array, ...]:
     """Given derivatives of the objective, checked."""
     parts = (found,) if len(arguments) == 1 else tuple(found)
-    words = ("by t",) if len(arguments) == 1 else ("by q", "by u")
+    words = (("by t",), ("by q", "by u"), ("by t", "by normal", "by tangential"))[len(arguments) - 1]
     if len(parts) != len(words):
         raise ValueError(f"slope must return ({', '.join(words)}), got {len(parts)} entries.")
     checked = []

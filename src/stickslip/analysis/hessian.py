@@ -49,9 +49,9 @@ class Hessian:
 
 def hessian(
     objective: Callable[..., float], scenario: Scenario, wrt: Sequence[str] | str, *, times: Any = None,
-    events: str | None = None, contact: str | None = None, slope: Callable[..., Any] | None = None,
-    t_end: float | None = None, rtol: float = 1e-12, law: str | ImpactLaw | None = None,
-    params: Mapping[Any, float] | None = None,
+    events: str | None = None, impulses: bool = False, contact: str | None = None,
+    slope: Callable[..., Any] | None = None, t_end: float | None = None, rtol: float = 1e-12,
+    law: str | ImpactLaw | None = None, params: Mapping[Any, float] | None = None,
 ) -> Hessian:  # fmt: skip
     """Value, gradient and second derivatives of a function of a motion.
 
@@ -60,7 +60,8 @@ def hessian(
 
     Parameters
     ----------
-    objective, wrt, times, events, contact, slope, t_end, rtol, law, params : as for `gradient`; at most 30 quantities
+    objective, wrt, times, events, impulses, contact, slope, t_end, rtol, law, params : as for `gradient`; at most 30
+        quantities
 
     Raises
     ------
@@ -71,7 +72,9 @@ def hessian(
     names = checked_names(case, wrt)
     if len(names) > _LIMIT:
         raise ValueError(f"hessian takes at most {_LIMIT} quantities, got {len(names)}.")
-    options = dict(times=times, events=events, contact=contact, slope=slope, t_end=t_end, rtol=rtol, law=law)
+    options = dict(
+        times=times, events=events, impulses=impulses, contact=contact, slope=slope, t_end=t_end, rtol=rtol, law=law
+    )
 
     def at(there: Scenario) -> tuple[float, Array, tuple[Any, ...]]:
         return gradient_with_events(objective, there, names, **options)

@@ -19,7 +19,13 @@ from typing import Any
 import numpy as np
 
 from stickslip.analysis.collocation import NODES, STAGES, collocated
-from stickslip.analysis.doubted_terms import doubt_corners_of_parameters, doubt_ranges, has_inverses, has_rough_powers
+from stickslip.analysis.doubted_terms import (
+    doubt_corners_of_parameters,
+    doubt_ranges,
+    has_inverses,
+    has_rough_powers,
+    named,
+)
 from stickslip.analysis.linearised_motion import MARGIN, LinearisedMotion
 from stickslip.analysis.saltation import Undefined
 from stickslip.analysis.shared_loads import holds_with_room, implied
@@ -75,7 +81,7 @@ class VariedMotion(LinearisedMotion):
         self.defect = 0.0
         self.vague = 0.0  # time [s] whose round-off is that of the last event: its indicator has a round-off, too
         self.edges: list[tuple[float, str]] = []  # corners of laws that the last mode was entered at
-        self.corners = VelocityCorners.of(self.system)
+        self.velocity_corners = None if self.corners is None else VelocityCorners(self.corners, self.system.force)
         self.rough = has_rough_powers(self)
         self.compares = (
             self.rough or has_inverses(self) or not self.slopes.exact
@@ -92,6 +98,7 @@ class VariedMotion(LinearisedMotion):
         for arc in self.arcs():
             self.passed.clear()
             grazes = self._doubt_grazes(grazes)
+            self._doubt_touched_kinks(arc)
             last = arc.t_E >= self.t_end
             stop = len(times) if last else int(np.searchsorted(times, arc.t_E, side="left"))
             inside = np.minimum(times[done:stop], arc.t_E)
@@ -108,18 +115,18 @@ class VariedMotion(LinearisedMotion):
 
     def _on_a_corner(self, arc: Arc) -> bool:
         """Whether a motion lies on a corner of its forces in velocities all along an arc."""
-        if self.corners is None or self.told_corner or not self.corners.of_forces:
+        if self.velocity_corners is None or self.told_corner or not self.velocity_corners.of_forces:
             return False
         times = np.linspace(arc.t_A, arc.t_E, 3)
         states = arc.vector(times)[:, : 2 * self.f]
-        on = [self.corners.on(float(t), x, self.p) for t, x in zip(times, states, strict=True)]
+        on = [self.velocity_corners.on(float(t), x, self.p) for t, x in zip(times, states, strict=True)]
         return bool(np.any(on[0] & on[1] & on[2]))
 
     def _doubt_corners(self, arc: Arc) -> None:
         """Doubt a motion on a corner of its forces, where a change bends them."""
-        assert self.corners is not None
+        assert self.velocity_corners is not None
         x = arc.vector(arc.t_E)[: 2 * self.f]
-        if np.all(np.isfinite(self.X)) and self.corners.bends(arc.t_E, x, self.p, self.X, self.directions):
+        if np.all(np.isfinite(self.X)) and self.velocity_corners.bends(arc.t_E, x, self.p, self.X, self.directions):
             self.doubt(arc.t_A, "the motion lies right on a corner of its forces: the derivative holds on one side")
             self.told_corner = True
 
@@ -190,7 +197,7 @@ class VariedMotion(LinearisedMotion):
 
         The end is one of them.
         """
-        cuts = [] if self.corners is None else self.corners.passed(arc, self.p)
+        cuts = self._cuts(arc)
         if self.rough:  # A grows without bound, or has a slope that does, beside a kink
             ends = [t for t in (arc.t_A, arc.t_E) if self._kinks_at(t, arc.vector(t)[: self.f])]
             grades = (arc.t_E - arc.t_A) * _GRADES
@@ -201,6 +208,31 @@ class VariedMotion(LinearisedMotion):
         order = np.argsort(times, kind="stable")
         asked = np.concatenate([(np.arange(len(times)) < len(stops))[order], [True]])
         return np.concatenate([[arc.t_A], times[order], [arc.t_E]]), asked
+
+    def _cuts(self, arc: Arc) -> list[float]:
+        """Times inside an arc at which corners of forces in velocities are passed; doubts where they are only touched.
+
+        A touch is a crossing and its way back, or none: which of them, the motion is not known well enough to tell.
+        """
+        if self.velocity_corners is None:
+            return []
+        passed = self.velocity_corners.passed(arc, self.p)
+        for number in passed.open:
+            text = str(named(self.velocity_corners.corners.expressions[number], self))[:60]
+            self.doubt(arc.t_A, f"where the motion passes the corner {text} = 0 of its forces cannot be told")
+        if passed.touches and np.all(np.isfinite(self.X)):
+            for time, number in passed.touches:
+                self._doubt_touch(arc, time, number)
+        return passed.times
+
+    def _doubt_touch(self, arc: Arc, time: float, number: int) -> None:
+        """Doubt a motion that touches a corner where a change moves it off."""
+        assert self.velocity_corners is not None
+        k, x = self.velocity_corners.corners.contacts[number], arc.vector(time)[: 2 * self.f]
+        slips = k >= 0 and arc.mode.slip[k] != 0.0 and arc.mode.stick[k] == 0
+        if slips or (k < 0 and self.velocity_corners.bends(time, x, self.p, self.X, self.directions)):
+            text = str(named(self.velocity_corners.corners.expressions[number], self))[:60]
+            self.doubt(time, f"the motion touches the corner {text} = 0 of its forces: the derivative is one-sided")
 
     # -- the start -------------------------------------------------------------------------------------------
 
@@ -368,6 +400,12 @@ class VariedMotion(LinearisedMotion):
             begins, ends = arc.vector(arc.t_A), arc.vector(arc.t_E)
             on = set(self._kinks_at(arc.t_A, begins[: self.f])) & set(self._kinks_at(arc.t_E, ends[: self.f]))
             self._doubt_on(sorted(on), arc.t_E, ends[: 2 * self.f])
+
+    def _doubt_touched_kinks(self, arc: Arc) -> None:
+        """Doubt a motion that touches kinks inside an arc, where a change moves it off them."""
+        touched = [(t, j) for t, j in self.touches if arc.t_A < t < arc.t_E and not self.system.kink_gates[j]]
+        for t, j in touched:
+            self._doubt_on([j], t, arc.vector(t)[: 2 * self.f])
 
     def _kinks_at(self, t: float, q: Array) -> list[int]:
         """Kinks that coordinates lie right on, but for those of contacts that may not close."""

@@ -10,18 +10,13 @@ from typing import Any
 import numpy as np
 
 from stickslip.checks import Array
+from stickslip.events.looks import Looks, root_between
 from stickslip.events.modes import Mode
 
 SAMPLES = 8  # looks at the indicators in every step of the integrator
 SIMULTANEOUS = 1e-12  # events closer than this share of the run are one
+_AIMS = 4  # times that a step is taken anew, to end at a corner
 _NEARLY = 0.3  # of what an indicator changes by between two samples: how near to zero it must come to be looked at
-
-
-def root_between(value: Callable[[float], float], a: float, b: float) -> float:
-    """Where `value`, which has different signs at a and at b, is zero: to the last digit."""
-    from scipy.optimize import brentq  # takes 0.2 s to load: only event-driven runs pay for it
-
-    return float(brentq(value, a, b, xtol=1e-16, rtol=1e-15))
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,8 +152,12 @@ class Watch:
     gaps: np.ndarray  # (n,) bool: the first indicator is a gap, which may have a minimum between two samples
     armed: np.ndarray
     gap_tol: float
+    kinks: int = 0  # how many indicators, the last ones, are levels of kinks
+    looks: Callable[[Array, Callable[[Any], Array]], Looks] | None = None  # of the kinks
+    corner: Callable[[float, float, Callable[[Any], Array]], float | None] | None = None  # first one inside a step
     grazes: int = 0
     grazed: tuple[float, int] | None = None  # time [s] and contact of the last graze
+    touches: tuple[tuple[float, int], ...] = ()  # of the kinks, in the last step, see `Looks`
 
     def event(self, t: Array, dense: Callable[[Any], Array], span: float) -> tuple[float, list[tuple[int, int]]] | None:
         """Time and slots of the first event among the samples t (k,); None without an event."""
@@ -168,11 +167,13 @@ class Watch:
         suspects = ~np.where(self.armed, low > 0.0, low >= -self.tol)
         dips, short = self._dips(values, t), lows(values[:, :, :2], self.armed, self.tol)
         short = [(i, k, part) for i, k, part in short if part == 1 or not self.gaps[k]]  # of gaps there are `dips`
-        if not suspects.any() and not dips and not short:
+        found = self._turns(t, dense)
+        if not suspects.any() and not dips and not short and not found:
             self.armed |= values[-1, :, :2] > self.tol
             return None
-        found = {}
         for k, part in np.argwhere(suspects):
+            if (k, part) in found:
+                continue
             time = self._root(values[:, k, part], t, dense, int(k), int(part))
             if time is not None:
                 found[int(k), int(part)] = time
@@ -190,6 +191,20 @@ class Watch:
             return None
         first = min(found.values())
         return first, [slot for slot, time in found.items() if time <= first + SIMULTANEOUS * span]
+
+    def _turns(self, t: Array, dense: Callable[[Any], Array]) -> dict[tuple[int, int], float]:
+        """Times at which kinks turn, by looks that miss none of them: by their slots."""
+        if self.looks is None:
+            return {}
+        looks = self.looks(t, dense)
+        self.touches, found = looks.touches, {}
+        if len(looks.times) > len(t):
+            fine = self.indicators(looks.times, np.ascontiguousarray(dense(looks.times).T))[:, :, 0]
+            for k in range(fine.shape[1] - self.kinks, fine.shape[1]):
+                time = self._root(fine[:, k], looks.times, dense, k, 0) if fine[1:, k].min() <= self.tol[k, 0] else None
+                if time is not None:
+                    found[k, 0] = time
+        return found
 
     def _value(self, time: float, dense: Callable[[Any], Array], k: int, part: int) -> float:
         return float(self.indicators(np.array([time]), dense(np.array([time])).T.copy())[0, k, part])
@@ -225,6 +240,24 @@ class Watch:
         return root_between(lambda x: self._value(x, dense, k, 0), a, lowest)
 
 
+def _stepped(solver: Any, stand: Stand, watch: Watch) -> Callable[[Any], Array] | None:
+    """One step as a function of time; None where there is none.
+
+    Across a corner of its forces a step is less exact than its error estimate says, and a corner that it enters and
+    leaves again the estimate does not see at all.  So a step with a corner inside is taken anew, as far as the corner.
+    """
+    for aims in range(_AIMS + 1):
+        if solver.step() is not None or not np.all(np.isfinite(solver.y)):
+            return None
+        dense: Callable[[Any], Array] = solver.dense_output()
+        corner = None if watch.corner is None or aims == _AIMS else watch.corner(stand.t, solver.t, dense)
+        if corner is None:
+            return dense
+        solver.t, solver.y, solver.f, solver.h_abs = stand.t, stand.y, stand.rate, corner - stand.t
+        solver.status = "running"
+    return None
+
+
 def smooth_arcs(
     rates: Callable[[float, Array], Array],
     mode: Mode,
@@ -251,9 +284,9 @@ def smooth_arcs(
         solver.f, solver.h_abs = stand.rate, stand.length  # the rate belongs to t_A + h, which rounds to t
     while solver.status == "running":
         stand = Stand(solver.t, solver.y, solver.f, solver.h_abs, watch.armed.copy(), watch.grazes)
-        if solver.step() is not None or not np.all(np.isfinite(solver.y)):
+        dense = _stepped(solver, stand, watch)
+        if dense is None:
             return Event(solver.t, solver.y.copy(), stuck=True)
-        dense = solver.dense_output()
         found = watch.event(np.linspace(solver.t_old, solver.t, SAMPLES + 1), dense, span)
         if found is not None:
             time, slots = found

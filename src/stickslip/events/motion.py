@@ -91,6 +91,7 @@ class Motion(Settling):
                 self.last_step = arc.t_E - arc.t_A
             self.book.counts["steps"] += 1
             self.book.counts["grazes"] = self.grazes_before + watch.grazes
+            self.touches = watch.touches
             if watch.grazed is not None:
                 self.grazed, watch.grazed = watch.grazed, None
                 self.happened.append((self.grazed[0], GRAZES, self.grazed[1]))

@@ -18,6 +18,7 @@ from stickslip.events.modes import ROUND_OFF, Mode, onto_contacts
 from stickslip.impacts.impact import Impact
 from stickslip.laws import ImpactLaw
 from stickslip.laws.slip import CONSTANT
+from stickslip.mechanisms.corners import corners_of
 from stickslip.mechanisms.system import SPRING, LawError, System
 
 _GAP_NOISE = 1e-15  # round-off of gaps that are made of numbers of size 1
@@ -52,6 +53,7 @@ class Present:
     def __post_init__(self) -> None:
         self.plain = self.system  # with the kinks that it has
         self.system = self.plain.branched
+        self.corners = corners_of(self.system)
         self.p = np.concatenate([self.p, np.ones(len(self.system.kink_contacts))])
         system, n = self.system, self.system.n_contacts
         self._choose_branches()
@@ -71,6 +73,7 @@ class Present:
         self.stand: Stand | None = None  # where `arcs` goes on, in place of a start
         self.grazes_before = 0  # grazes counted before the present mode
         self.grazed = (self.t, 0)  # time [s] and contact of the last graze
+        self.touches: tuple[tuple[float, int], ...] = ()  # time [s] and number of the kinks that the last arc touches
         self.blows: deque[Blow] = deque(maxlen=MEMORY)  # collisions of late
         self.happened: list[tuple[float, int, int]] = []  # time [s], kind and contact of events, as in `EventTable`
         self.kept: Kept | None = None  # what the present arc began with

@@ -15,6 +15,7 @@ import sympy as sp
 from sympy.core.relational import Relational
 
 from stickslip.mechanisms.derivation import derivative, gradient, shorten
+from stickslip.mechanisms.ranges import Ranges
 from stickslip.mechanisms.source import function_source, source_symbols
 from stickslip.mechanisms.symbolic import Equations
 
@@ -130,6 +131,14 @@ def branched(equations: Equations, from_gaps: Sequence[bool]) -> tuple[Equations
 def kink_source(branches: Branches) -> str:
     """The source of `kinks(q, t, p, k)`, which writes the levels of all branches into k."""
     return function_source("kinks", "q, t, p, k", [(f"k[{j}]", level) for j, level in enumerate(branches.levels)])
+
+
+def kink_levels(equations: Equations, branches: Branches) -> Ranges:
+    """Ranges of the levels by (q, u, t), the branches among the parameters."""
+    eq = equations
+    symbols = source_symbols(eq.q, eq.u, eq.t, eq.parameters)
+    moving, fixed = ([symbols.get(x, x) for x in part] for part in ((*eq.q, *eq.u, eq.t), eq.parameters))
+    return Ranges(branches.levels, moving, fixed)
 
 
 def kink_contacts(equations: Equations, branches: Branches) -> tuple[tuple[int, ...], ...]:

@@ -26,7 +26,7 @@ from stickslip.mechanisms.from_expressions import (
     taken_as_given,
 )
 from stickslip.mechanisms.functions import Function, FunctionModel
-from stickslip.mechanisms.kinks import branched, kink_contacts, kink_source
+from stickslip.mechanisms.kinks import branched, kink_contacts, kink_levels, kink_source
 from stickslip.mechanisms.notation import Notation
 from stickslip.mechanisms.source import drift_source, jacobian_source, model_source, sizes_source
 from stickslip.mechanisms.symbolic import Equations
@@ -338,6 +338,7 @@ class LagrangianSystem(System):
         system.__dict__["branched"] = system
         system.kink_contacts = kink_contacts(equations, branches)
         system.kink_gates = tuple(name in branches.gates for name in branches.names)
+        system.kink_levels = kink_levels(equations, branches)
         return system
 
     def drift_source(self) -> str:

@@ -25,6 +25,7 @@ from stickslip.contact.sections import CrossSection
 from stickslip.laws.friction import FrictionLaw
 from stickslip.mechanisms.by_differences import DRIFT_BY_DIFFERENCES, JACOBIAN_BY_DIFFERENCES, SIZES_OF_COORDINATES
 from stickslip.mechanisms.plain_functions import PlainFunctions
+from stickslip.mechanisms.ranges import Ranges
 
 CONTACT = codes.CONTACT
 """Unilateral contact: active when g_N <= 0; tangential part optional."""
@@ -258,6 +259,9 @@ class System:
     """Of a system whose branches are held: the contacts that each kink is part of."""
     kink_gates: tuple[bool, ...] = ()
     """Of a system whose branches are held: whether each kink is the condition of a contact, `Contact.closes_when`."""
+
+    kink_levels: Ranges | None = None
+    """Of a system whose branches are held: ranges of the levels of its kinks by (q, u, t)."""
 
     def kinks(self, q: ArrayLike, t: float, p: Array) -> Array:
         """Levels of the kinks, (number of kinks,): a branch is +1 where its level is positive."""
