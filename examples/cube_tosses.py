@@ -20,8 +20,12 @@ Run: python examples/cube_tosses.py --data cube_tosses.npz --plot tosses.png --p
 import argparse
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import multiprocessing
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -180,7 +184,7 @@ def simulated(scene: ss.Scene, frames: int) -> ss.Trajectory:
     """A run with a record per frame."""
     return scene.simulate(
         dt=1.0 / (RATE * SUBSTEPS), t_end=(frames - 1) / RATE, every=SUBSTEPS, tol=1e-8, overlap="keep", progress=False,
-        on_failure="continue", threads=2,
+        on_failure="continue", threads=1,
     )  # fmt: skip
 
 
@@ -301,21 +305,40 @@ class Notes:
                 raise SystemExit(f"{path} holds fits of other data or another budget; give another name.")
         self.known: dict[str, dict[str, float]] = held.get("known", {})
 
-    def fit(
-        self, label: str, tosses: Sequence[Toss], names: Sequence[str], first: Mapping[str, float], budget: int
-    ) -> dict[str, float]:
-        """Values of a fit that is known, or made now."""
-        if label not in self.known:
-            self.known[label] = fit(tosses, names, first, budget)
-            if self.path is not None:
-                self.path.write_text(json.dumps({"task": self.task, "known": self.known}), encoding="utf-8")
-        return self.known[label]
+    def put(self, label: str, values: dict[str, float]) -> None:
+        """Keep the values of a fit."""
+        self.known[label] = values
+        if self.path is not None:
+            part = self.path.with_name(f"{self.path.name}.part")
+            part.write_text(json.dumps({"task": self.task, "known": self.known}), encoding="utf-8")
+            part.replace(self.path)
+
+
+@dataclass
+class Jobs:
+    """Processes that work side by side, each on one core; one job: this process."""
+
+    count: int = 1
+    pool: ProcessPoolExecutor | None = field(default=None, init=False)
+
+    def __enter__(self) -> Callable[..., Any]:
+        """What runs a function with its arguments in a process that is free, and waits for it."""
+        if self.count < 2:
+            return lambda what, *given: what(*given)
+        self.pool = ProcessPoolExecutor(self.count, mp_context=multiprocessing.get_context("spawn"))
+        pool = self.pool
+        return lambda what, *given: pool.submit(what, *given).result()
+
+    def __exit__(self, *error: object) -> None:
+        if self.pool is not None:
+            self.pool.shutdown(wait=False, cancel_futures=True)
 
 
 def judge(
-    tosses: Sequence[Toss], models: Mapping[str, tuple[str, ...]], splits: int, budget: int, path: Path | None = None
-) -> dict[str, Judged]:
-    """Every model on every half of every split; path : of notes.
+    tosses: Sequence[Toss], models: Mapping[str, tuple[str, ...]], splits: int, budget: int, path: Path | None = None,
+    jobs: int = 1,
+) -> dict[str, Judged]:  # fmt: skip
+    """Every model on every half of every split; path : of notes; jobs : halves that are fitted side by side.
 
     A fit begins where the fit of the model before to this half has ended.  Those with the centre of mass begin anew,
     with the centre where the flights of this half put it.  No fit sees anything of the half on which it is
@@ -324,22 +347,35 @@ def judge(
     notes = Notes(path, tosses, budget)
     n = len(tosses)
     found = {
-        name: Judged(names, np.empty((n, splits, 2)), np.empty((n, splits, 2)), []) for name, names in models.items()
+        name: Judged(names, np.empty((n, splits, 2)), np.empty((n, splits, 2)), [{} for _ in range(2 * splits)])
+        for name, names in models.items()
     }
-    for split in range(splits):
-        half = _half(n, split, 0)
-        for number, mine in enumerate((half, ~half)):
-            own, other = np.flatnonzero(mine), np.flatnonzero(~mine)
-            values: dict[str, float] = {}
-            for name, names in models.items():
-                if "offset" in names:
-                    values = {**FIRST, "offset": float(flight_offset([tosses[k] for k in own])[0][2])}
-                label = f"split {split + 1} of the tosses, half {number + 1}, {name}"
-                values = notes.fit(label, [tosses[k] for k in own], names, values, budget * len(names))
-                found[name].values.append(values)
-                found[name].seen[own, split] = errors([tosses[k] for k in own], values)
-                found[name].unseen[other, split] = errors([tosses[k] for k in other], values)
-                print(f"  {label}: {score(found[name].unseen[other, split]):.2f}", flush=True)
+
+    def of_half(number: int, run: Callable[..., Any]) -> None:
+        """All models, fitted to one half of a split; errors of all tosses."""
+        split, mine = number // 2, _half(n, number // 2, number % 2)
+        own = [tosses[k] for k in np.flatnonzero(mine)]
+        values: dict[str, float] = {}
+        for name, names in models.items():
+            if "offset" in names:
+                values = {**FIRST, "offset": float(flight_offset(own)[0][2])}
+            label = f"split {split + 1} of the tosses, half {number % 2 + 1}, {name}"
+            if label not in notes.known:
+                notes.put(label, run(fit, own, names, values, budget * len(names)))
+            values = notes.known[label]
+            off = run(errors, tosses, values)
+            model = found[name]
+            model.values[number] = values
+            model.seen[mine, split], model.unseen[~mine, split] = off[mine], off[~mine]
+            print(f"  {label}: {score(off[~mine]):.2f}", flush=True)
+
+    with Jobs(jobs) as run:
+        if jobs == 1:
+            for number in range(2 * splits):
+                of_half(number, run)
+        else:
+            with ThreadPoolExecutor(jobs) as waiting:
+                list(waiting.map(partial(of_half, run=run), range(2 * splits)))
     return found
 
 
@@ -404,14 +440,14 @@ def kept_back(kept: Sequence[Toss], model: Judged) -> tuple[np.ndarray, str]:
     return found, apart(model.totals, found.sum(axis=1))
 
 
-def check(tosses: Sequence[Toss], name: str, count: int, budget: int, path: Path | None) -> list[str]:
+def check(tosses: Sequence[Toss], name: str, count: int, budget: int, path: Path | None, jobs: int = 1) -> list[str]:
     """What `kept_back` says where random halves of the tosses play the part of tosses kept back."""
     said = []
     for number in range(2 * count):
         mine = np.random.default_rng([11, number // 2]).permutation(len(tosses)) % 2 == number % 2
         own, other = ([tosses[k] for k in np.flatnonzero(part)] for part in (mine, ~mine))
         notes = None if path is None else path.with_name(f"{path.stem}-half-{number}{path.suffix}")
-        model = judge(own, {name: MODELS[name]}, 1, budget, notes)[name]
+        model = judge(own, {name: MODELS[name]}, 1, budget, notes, jobs)[name]
         said.append(kept_back(other, model)[1])
         fitted = mean_of(errors(own, model.middle).sum(axis=1))
         print(f"  half {number % 2 + 1} of split {number // 2 + 1}: {said[-1]}; this half {fitted}", flush=True)
@@ -455,6 +491,8 @@ def main(arguments: list[str] | None = None) -> dict[str, Judged]:
     parser.add_argument("--notes", type=Path, help="file that keeps fits, so that a run that was broken off goes on")
     parser.add_argument("--kept", type=Path, help="npz file of tosses kept back: predicted by the mean of all fits")
     parser.add_argument("--check", type=int, default=0, help="random splits whose halves play the part of --kept")
+    alone = os.cpu_count() or 1 if __name__ == "__main__" else 1
+    parser.add_argument("--jobs", type=int, default=alone, help="processes that fit side by side; default: all cores")
     parser.add_argument("--page", type=Path, help="write a page with a toss and its prediction over one another")
     options = parser.parse_args(arguments)
     tosses = made_up(24) if options.data is None else read(options.data)
@@ -465,7 +503,8 @@ def main(arguments: list[str] | None = None) -> dict[str, Judged]:
     centre, off = flight_offset(tosses)
     print("centre of mass in the axes of the cube, from free flight alone [mm]: "
           + ", ".join(f"{1e3 * x:.1f} +- {1e3 * s:.1f}" for x, s in zip(centre, off, strict=True)))  # fmt: skip
-    found = judge(tosses, dict(list(MODELS.items())[: options.models]), options.splits, options.budget, options.notes)
+    models = dict(list(MODELS.items())[: options.models])
+    found = judge(tosses, models, options.splits, options.budget, options.notes, options.jobs)
     report(found)
     name = min(found, key=lambda each: found[each].totals.mean())
     best = found[name]
@@ -481,7 +520,7 @@ def main(arguments: list[str] | None = None) -> dict[str, Judged]:
         print(
             "error to expect from one half, error of the other half; difference in standard errors; error of this half"
         )
-        check(tosses, name, options.check, options.budget, options.notes)
+        check(tosses, name, options.check, options.budget, options.notes, options.jobs)
     if options.plot is not None or options.page is not None:
         order = np.argsort(best.totals)
         chosen = {share: int(order[int(share * (len(order) - 1))]) for share in (0.5, 0.9)}

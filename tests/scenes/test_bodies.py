@@ -111,3 +111,17 @@ def test_a_force_that_is_a_function_is_of_order_two_with_friction():
         run = scene.simulate(dt=dt, t_end=t_end)
         off.append(abs(block.path(run)[-1, 0] - shift - (x0 - shift) * math.cos(w * t_end)))
     assert off[0] < 1e-6 and off[1] < 0.27 * off[0]
+
+
+def test_a_compound_is_put_together_once_and_bodies_share_nothing_that_changes():
+    """Masses and pieces are those of a fresh one; what a caller does to them, or to its own list, changes no other."""
+    parts = [(ss.Sphere(0.1), (0.3, 0.0, 0.0)), (ss.Box((0.1, 0.2, 0.3)), (0.0, 0.1, 0.0))]
+    shape = ss.shapes.Compound(parts)
+    volume, centre, inertia = shape.mass_properties(3)
+    shape.pieces(3).clear()
+    centre[:], inertia[:] = 7.0, 7.0
+    parts.append((ss.Sphere(1.0), (0.0, 0.0, 0.0)))
+    again, fresh = shape.mass_properties(3), ss.shapes.Compound(parts[:2]).mass_properties(3)
+    assert volume == again.volume == fresh.volume and len(shape.pieces(3)) == 2
+    np.testing.assert_array_equal(again.centre, fresh.centre)
+    np.testing.assert_array_equal(again.inertia, fresh.inertia)

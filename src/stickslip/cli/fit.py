@@ -34,7 +34,7 @@ def fit(
         list[str] | None, typer.Option("--unit", help="Unit of a column, such as mm or deg.", metavar="COLUMN=UNIT")
     ] = None,
     law: LawIfGiven = None,
-    search: Annotated[int | None, typer.Option(help="Points of the search; default: 16 per quantity.")] = None,
+    search: Annotated[int | None, typer.Option(help="Points of the search; default: 64 or 16 per quantity.")] = None,
     seed: Annotated[int, typer.Option(help="Of search and bootstrap.")] = 0,
     level: Annotated[float, typer.Option(help="Probability that an interval holds the truth.")] = 0.95,
     bootstrap: Annotated[int, typer.Option(help="Number of fits to data made anew.")] = 0,
@@ -45,6 +45,7 @@ def fit(
         Path | None,
         typer.Option("--resume", help="A file that keeps what was computed; a fit goes on from it.", metavar="FILE"),
     ] = None,
+    device: Annotated[str, typer.Option(help="Where the points of the search run, as in sweep.")] = "cpu",
     kept: Annotated[
         list[Path] | None,
         typer.Option("--kept", help="A motion kept back, predicted by the fit.", metavar="FILE"),
@@ -71,7 +72,7 @@ def fit(
     unseen = _kept_back(task, kept, asked) if kept else None
     found = compute(
         *task, noise=_noise(noise), search=search, seed=seed, level=level, bootstrap=bootstrap, shooting=shooting,
-        notes=resume, **asked,
+        notes=resume, device=device, **asked,
     )  # fmt: skip
     beside, told = ({}, "") if unseen is None else _judged(task, found, unseen, asked)
     if results.plot is not None:

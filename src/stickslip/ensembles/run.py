@@ -152,7 +152,7 @@ def ensemble(
     asked |= {"dt": dt, "t_end": t_end, "stepper": stepper, "solver": solver, "law": law, "params": params}
     moving = _as_scenario(scenario, dt, t_end)
     request = _request(moving, device, vary, observe, asked)
-    return _kept(request, _device(device, threads, moving.kind), progress, **kept)
+    return _kept(request, device_of(device, threads, moving.kind), progress, **kept)
 
 
 def _as_scenario(moving: Any, dt: Any, t_end: Any) -> Scenario:
@@ -197,7 +197,8 @@ def _kept(
     return Ensemble(dataset, where.name, wall, steps)
 
 
-def _device(device: Any, threads: Any, kind: str) -> Device:
+def device_of(device: Any, threads: Any, kind: str) -> Device:
+    """What a device is called, checked; kind : of what runs on it, "mechanism" or "scene"."""
     if threads is not None:
         whole_number(threads, "threads")
     if not isinstance(device, str):

@@ -89,6 +89,18 @@ def differences(
     return y, J
 
 
+def at_samples(experiment: Motion | Stepped, t: Array, column: Callable[[str], Array]) -> Array:
+    """(m,) predictions of a motion from states at times t, `column` by column; q and -q are one orientation."""
+    found = np.empty(len(experiment.y))
+    for name in dict.fromkeys(experiment.channel.tolist()):
+        mine = experiment.channel == name
+        found[mine] = np.interp(experiment.t[mine], t, column(name.removeprefix(TIE)))
+    for entries in getattr(experiment, "turns", ()):
+        away = np.sum(found[entries] * experiment.y[entries], axis=0) < 0.0
+        found[entries[:, away]] *= -1.0
+    return found
+
+
 @dataclass(eq=False)
 class Motion:
     """A measured motion of a mechanism, predicted event by event, with exact derivatives.
@@ -248,7 +260,7 @@ class Stepped:
     def _model(self, values: Values) -> Any:
         """What is simulated: built from the free quantities, with the start of this experiment."""
         model = self.build(**{name: values[name] for name in self.names if name in values})
-        start = {**self.data.start, **self.data.params}
+        start = {name: x for name, x in {**self.data.start, **self.data.params}.items() if name not in self.names}
         start.update({name: value for name, value in values.items() if name not in self.names})
         return as_scenario(model, getattr(model, "dt", 1e-3), None, None).with_values(start) if start else model
 
@@ -259,7 +271,8 @@ class Stepped:
         try:
             model = self._model(values)
             dt = float(self.options.get("dt", getattr(model, "dt", 1e-3)))
-            steps = max(1, int(np.ceil((wanted - self.t0) / dt - 1e-9)))
+            every = int(self.options.get("every", 1))  # a whole number of records: the last sample lies before the last
+            steps = every * max(1, int(np.ceil((wanted - self.t0) / (every * dt) - 1e-9)))
             options = {**self.options, "dt": dt, "t_end": self.t0 + steps * dt, "progress": False}
             if self.t0 > 0.0:
                 options |= {"t0": self.t0, "overlap": "keep"}
@@ -268,14 +281,7 @@ class Stepped:
             raise Unpredictable(str(error)) from None
         if not run.complete:
             raise Unpredictable(f"the motion ends before its time: {run.status}")
-        found = np.empty(len(self.y))
-        for name in dict.fromkeys(self.channel.tolist()):
-            mine = self.channel == name
-            found[mine] = np.interp(self.t[mine], run.t, run[name.removeprefix(TIE)])
-        for entries in self.turns:  # q and -q are one orientation
-            away = np.sum(found[entries] * self.y[entries], axis=0) < 0.0
-            found[entries[:, away]] *= -1.0
-        return found
+        return at_samples(self, run.t, run.__getitem__)
 
     def slopes(self, values: Values, names: Sequence[str], scales: Array, until: float = np.inf) -> tuple[Array, Array]:
         exact = isinstance(self.options.get("stepper"), EventDriven) or self.options.get("stepper") == "event-driven"

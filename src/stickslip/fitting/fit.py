@@ -12,6 +12,7 @@ import numpy as np
 
 from stickslip.analysis.progress import Progress, reported
 from stickslip.checks import Array, counted, known_keywords, real_array, real_number, unknown_name, whole_number
+from stickslip.ensembles.run import device_of
 from stickslip.fitting import doubts, intervals
 from stickslip.fitting.directions import upward
 from stickslip.fitting.experiments import TIE, Experiment, Stepped
@@ -20,6 +21,7 @@ from stickslip.fitting.problem import Problem
 from stickslip.fitting.result import Curve, Fit
 from stickslip.fitting.search import Search, points_of
 from stickslip.fitting.subject import Subject
+from stickslip.fitting.together import usual_points
 from stickslip.laws import ImpactLaw, law_from
 from stickslip.scenario import Scenario
 from stickslip.scenes.scene import Scene
@@ -51,6 +53,7 @@ def fit(
     bootstrap: int = 0,
     shooting: int | None = None,
     options: Mapping[str, Any] | None = None,
+    device: str = "cpu",
     notes: Any = None,
     progress: Progress = None,
 ) -> Fit:
@@ -72,7 +75,8 @@ def fit(
         bodies in space also "BODY.turn_x" [rad], ...: a rotation about world axes
     law : impact law, as in `simulate`
     units : column -> unit, such as "mm" or "deg", where it is not the model's
-    search : points of the search; None: 16 per free quantity; 0: only the model's own values
+    search : points of the search; None: 64 per free quantity of a mechanism that moves in time, 16 of others; 0: only
+        the model's own values.  Points run together, as an `ensemble`, where the model can
     seed : of search and bootstrap: a fit with one seed gives one result
     level : probability that an interval holds the truth
     profile : intervals by profile likelihood; False: from the covariance
@@ -81,6 +85,7 @@ def fit(
         None: motions of mechanisms are cut where single shooting misses the data by far more than `noise` and a small
         distance grows a hundredfold
     options : of `simulate` for stepped models (dt, tol, ...), of `limit_cycle` for cycles, {"near": 1e-3} for impacts
+    device : where the points of the search run, as in `ensemble`
     notes : a file that keeps what was computed, so that a fit that was broken off goes on
     progress : as in all analyses
 
@@ -93,7 +98,6 @@ def fit(
     ValueError : unknown names, empty ranges, data that cannot be right
     RuntimeError : no point of the search has a motion
     """
-    count = whole_number(16 * len(free) if search is None else search, "search", 0)
     whole_number(seed, "seed", 0)
     draws = whole_number(bootstrap, "bootstrap", 0)
     share = real_number(level, "level")
@@ -101,6 +105,8 @@ def fit(
         raise ValueError(f"level must lie between 0 and 1, got {share:g}.")
     pieces = None if shooting is None else whole_number(shooting, "shooting", 1)
     problem, subject = prepared(model, data, free, noise=noise, starts=starts, law=law, units=units, options=options)
+    device_of(device, None, "scene" if subject.scenario is None else "mechanism")
+    count = whole_number(usual_points(problem) * len(free) if search is None else search, "search", 0)
     words = (noise is None, seed, count) if pieces is None else (noise is None, seed, count, pieces)
     own = subject.own_values(problem.names)
     looked_at = [points_of(problem, own, most, seed) for most in (min(count, _LOOKED_AT), _LOOKED_AT)]
@@ -108,7 +114,7 @@ def fit(
     _check_directions(problem, looked_at, subject.coordinates)
     opened = Notes.opened(notes, partial(_task, problem, subject, words))
     with closing(opened) as kept, reported(progress, f"fitting {subject.name}") as report:
-        task = Search(own, count, seed, noise is None, kept, report)
+        task = Search(own, count, seed, noise is None, kept, report, device)
         problem, z, chi2, remarks = task.found(problem, subject, pieces)
         wanted = _Wanted(noise is None, share, profile, draws, seed, remarks)
         return _result(problem, z, chi2, subject, kept, report, wanted)

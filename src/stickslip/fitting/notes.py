@@ -72,6 +72,12 @@ class Notes:
             self._keep(name, float(compute()))
         return float(self.known[name])
 
+    def row(self, name: str, compute: Callable[[], Array]) -> Array:
+        """A row of numbers that is known, or computed now."""
+        if name not in self.known:
+            self._keep(name, compute().tolist(), now=True)
+        return np.array(self.known[name], dtype=float)
+
     def vector(self, name: str, compute: Callable[[], tuple[Array, float]]) -> tuple[Array, float]:
         """A vector and a number that are known, or computed now."""
         if name not in self.known:

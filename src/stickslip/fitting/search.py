@@ -16,6 +16,7 @@ from stickslip.fitting.notes import Notes
 from stickslip.fitting.problem import Problem
 from stickslip.fitting.shooting import in_pieces
 from stickslip.fitting.subject import Subject
+from stickslip.fitting.together import Look, score
 
 _STARTS = 3  # points of the search that are refined
 _PARTS = (0.25, 0.5)  # of the time that is measured: a motion is first fitted where it begins
@@ -41,6 +42,7 @@ class Search:
     own : the model's own values of the free quantities; None where it has none
     count, seed : points of the search, and their seed
     estimate : whether the noise comes from the residuals
+    device : where the points of the search run, as an ensemble
     """
 
     own: Array | None
@@ -49,6 +51,7 @@ class Search:
     estimate: bool
     kept: Notes
     report: Callable[..., None]
+    device: str = "cpu"
 
     def found(
         self, problem: Problem, subject: Subject, pieces: int | None
@@ -58,10 +61,10 @@ class Search:
         Motions in pieces that are one motion in the end are handed on as one: its sum of squares is as low.
         """
         if pieces == 1 or not any(isinstance(each, Motion | Stepped) for each in problem.experiments):
-            return (problem, *self.best(problem), ())
+            return (problem, *self.best(problem, subject=subject), ())
         single: tuple[Array, float] | None = None
         if pieces is None:
-            single = self.best(problem)
+            single = self.best(problem, subject=subject)
             pieces = self._pieces_needed(problem, *single)
             if pieces < 2:
                 return problem, *single, ()
@@ -100,7 +103,7 @@ class Search:
         cut = self._cut(problem, subject, pieces, z)
         cut.tie(_TIES[0])
         points = [z, *points_of(problem, None, self.count, self.seed)] if self.count else [z]
-        begin = min(points, key=lambda each: _score(cut, cut.shares(problem.values(each))))
+        begin = min(points, key=lambda each: score(cut, cut.shares(problem.values(each))))
         found, chi2 = cut.refine(cut.shares(problem.values(begin)), tries=_BEGIN)
         return problem.shares(np.clip(cut.values(found), problem.low, problem.high)), chi2
 
@@ -149,15 +152,15 @@ class Search:
         )
         return cut, z, chi2, (remark,)
 
-    def best(self, problem: Problem, how: str = "") -> tuple[Array, float]:
-        """Search, then refine the best points on growing parts of the data, and settle the noise."""
+    def best(self, problem: Problem, how: str = "", subject: Subject | None = None) -> tuple[Array, float]:
+        """Search, then refine the best points on growing parts of the data, and settle the noise.
+
+        subject : of whose motions an ensemble can be made; None: of pieces
+        """
         points = points_of(problem, self.own, self.count, self.seed)
         problem.tie(_TIES[0])
         self.report(f"search{how}")
-        scores = []
-        for number, z in enumerate(points):
-            scores.append(self.kept.number(f"search{how} {number}", partial(_score, problem, z)))
-            self.report(f"search{how}: {number + 1} of {counted(len(points), 'point')}")
+        scores = Look(self.device, self.kept, self.report, how).at(problem, points, subject)
         order = np.argsort(scores, kind="stable")[:_STARTS]
         if not scores[order[0]] < float(np.mean(np.log1p(problem.lost**2))):
             raise RuntimeError(
@@ -213,11 +216,6 @@ def points_of(problem: Problem, own: Array | None, count: int, seed: int) -> lis
         for row in sequence.random(size)[:count]:
             points.append(problem.shares(problem.low + row * problem.width))
     return points or [problem.shares(0.5 * (problem.low + problem.high))]
-
-
-def _score(problem: Problem, z: Array) -> float:
-    """Mean of log(1 + r^2): values that a chaotic motion misses weigh little."""
-    return float(np.mean(np.log1p(problem.residuals(z)[: problem.count] ** 2)))
 
 
 def _growth(problem: Problem, number: int, z: Array) -> float:

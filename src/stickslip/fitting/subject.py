@@ -28,6 +28,7 @@ class Subject:
         self.law, self.options, self.names = law, options, tuple(names)
         self.scenario: Scenario | None = None
         self.build: Callable[..., Any] | None = None
+        self.moving: Scenario | None = None  # what an ensemble runs; a function builds a model for each value
         if callable(model):
             self.build, known = model, tuple(names)
             shown = as_scenario(
@@ -35,7 +36,7 @@ class Subject:
             )
         else:
             shown = as_scenario(model, options.get("dt", getattr(model, "dt", _DT)), None, None)
-            known = shown.quantities
+            known, self.moving = shown.quantities, shown
             if shown.steppers is None:  # the event-driven integrator can run it
                 self.scenario = shown
             else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -412,6 +412,8 @@ class Compound(Shape):
         if len(dims) > 1:
             raise ValueError("parts of Compound must be all of the plane or all of space, got both.")
         object.__setattr__(self, "dim", next(iter(dims), None))
+        object.__setattr__(self, "parts", self.parts if isinstance(self.parts, tuple) else list(self.parts))
+        object.__setattr__(self, "_known", {})
 
     def _placed(self, dim: int) -> list[tuple[Shape, np.ndarray, np.ndarray]]:
         placed = []
@@ -424,7 +426,18 @@ class Compound(Shape):
             placed.append((shape, offset, turn))
         return placed
 
+    def _once(self, key: tuple[str, int], compute: Callable[[int], Any]) -> Any:
+        """What was put together before: bodies of one scene often share a shape, which is asked several times each."""
+        known: dict[tuple[str, int], Any] = self.__dict__["_known"]
+        if key not in known:
+            known[key] = compute(key[1])
+        return known[key]
+
     def mass_properties(self, dim: int) -> MassProperties:
+        volume, centre, inertia = self._once(("mass", dim), self._mass_of_parts)
+        return MassProperties(volume, centre.copy(), inertia.copy())
+
+    def _mass_of_parts(self, dim: int) -> MassProperties:
         parts = [shape.mass_properties(dim).at(offset, turn) for shape, offset, turn in self._placed(dim)]
         volume = sum(part.volume for part in parts)
         centre = sum((part.volume * part.centre for part in parts), np.zeros(3)) / volume
@@ -434,6 +447,9 @@ class Compound(Shape):
         return MassProperties(volume, centre, inertia)
 
     def pieces(self, dim: int) -> list[Piece]:
+        return list(self._once(("pieces", dim), self._pieces_of_parts))
+
+    def _pieces_of_parts(self, dim: int) -> list[Piece]:
         found = []
         for shape, offset, turn in self._placed(dim):
             R = rotation_matrix(turn)
