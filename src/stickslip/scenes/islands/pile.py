@@ -316,7 +316,7 @@ def solve_pile(
             i = chosen[k]
             c = active.contact[i]
             if k < begins[2 * s + 1]:
-                set_up_sphere_contact(bodies, contacts, active, i, dim, place, m + s, spheres, k)
+                set_up_sphere_contact(bodies, contacts, active, i, dim, (place, m + s), spheres, k)
             else:
                 set_up_point(bodies, contacts, active, i, dim, place, others, k)
             v0, v1, v2 = contact_velocity(active, i, bodies, bodies.free, contacts.a[c], contacts.b[c])

@@ -17,7 +17,7 @@ import numpy as np
 
 from stickslip.contact.pool import Pool, numbers, pool_of, truths, whole_numbers, zero_table
 from stickslip.contact.tree_blocks import Parts, mobilities, solve_tree
-from stickslip.contact.tree_ladder import solve_tree_laws
+from stickslip.contact.tree_ladder import Laws, solve_tree_laws
 from stickslip.contact.tree_newton import (
     TreeRoom,
     bare,
@@ -517,9 +517,10 @@ def begin_with(island: Island, motion: TreeMotion, chosen: np.ndarray, kept: np.
 @kernel(apart=True)
 def write_back(
     island: Island, problem: TreeProblem, motion: TreeMotion, links: Links, plan: Plan, room: TreeRoom,
-    chosen: np.ndarray, kept: np.ndarray, dim: int,
+    asked: tuple[np.ndarray, np.ndarray], dim: int,
 ) -> None:  # fmt: skip
-    """Impulses of contacts, rows and joints of a motion."""
+    """Impulses of contacts, rows and joints of a motion; `asked`: the numbers of its rows, and of its contacts."""
+    chosen, kept = asked
     active, joints, d = island.active, island.joints, np.empty(6)
     bodies, v = problem.contacts, motion.contacts.v
     for k in range(island.row_first, island.row_last):
@@ -756,11 +757,10 @@ def solve_joined(island: Island, options: Options, place: np.ndarray, quick: boo
     noise = min(NOISES * grain, options.tol * limit) if n > 0 else 0.0
     rounding = grain / speed if speed > 0.0 else 0.0
     for again in range(1 + CLOSINGS):
-        error, more = solve_tree_laws(
-            problem, plan, masses, motion, room, options.tol, limit, noise, rounding, slid, dim, quick, tried
-        )
+        asked_for = Laws(options.tol, limit, noise, rounding, dim, quick, tried)
+        error, more = solve_tree_laws(problem, plan, masses, motion, room, slid, asked_for)
         stage, tried = max(stage, more), False
-        write_back(island, problem, motion, links, plan, room, chosen, kept, dim)
+        write_back(island, problem, motion, links, plan, room, (chosen, kept), dim)
         worst, scale = residual, limit if again == 0 else island_scale(island, GRAINS)
         residual = end_of_joined(island, problem, links, masses, room, options, exact * speed, scale)
         # Redundant joints that agree, linearised about other velocities than those of the end, contradict one another.
