@@ -176,8 +176,7 @@ def newton_island(
             least = max(FLOOR, LESS * least)
             alpha = min(alpha, least)
         before = error
-        value = alart_curnier_value(u, z, mu, rho, dim, F)
-        merits[k % WINDOW] = value
+        merits[k % WINDOW] = alart_curnier_value(u, z, mu, rho, dim, F)
         rest = newton_step(W, (u, z), mu, rho, dim, alpha, F, dz)
         if rest < 0.0:
             t, alpha = 0.0, max(1e3 * alpha, 1e-10)
