@@ -38,11 +38,11 @@ def pytest_configure() -> None:
 
 
 LONG_FILES = (
-    "test_docs.py", "test_signals.py", "test_server.py", "test_checkpoints.py", "test_event_driven.py",
-    "test_run.py", "test_orders.py", "test_stewart.py", "test_stream.py", "test_closed_forms.py",
-    "test_engines.py", "test_simulate.py", "test_steppers.py", "test_pg05.py", "test_flg10.py",
-    "test_payload.py", "test_slider_crank.py", "test_reproduce.py", "test_grasps.py", "test_restitution.py",
-    "test_examples.py", "test_symbolic.py", "test_save.py", "test_basins.py",
+    "test_docs.py", "test_server.py", "test_signals.py", "test_piles.py", "test_checkpoints.py", "test_library.py",
+    "test_run.py", "test_engines.py", "test_slider_crank.py", "test_fit.py", "test_library_commands.py",
+    "test_control.py", "test_impulse_slopes.py", "test_reproduce.py", "test_event_driven.py", "test_showing.py",
+    "test_closed_forms.py", "test_sensitivity.py", "test_steppers.py", "test_space_arcs.py", "test_friction_laws.py",
+    "test_basins.py", "test_symbolic.py", "test_differences.py", "test_limits.py",
 )  # fmt: skip
 """Files that take longest, first: workers take whole files, and a long one at the end would leave the others idle."""
 

@@ -25,7 +25,7 @@ def test_answers_keep_the_law_on_random_problems(name):
     for _ in range(300):
         H = generator.normal(size=(3, 4))
         D, q, m = H @ H.T, generator.normal(size=3), generator.uniform(0.1, 0.5, 2)
-        N, T1, T2 = spatial_contact(D.copy(), *q.tolist(), *m.tolist(), section, 0.0, 0.0)
+        N, T1, T2 = spatial_contact(D.copy(), tuple(q.tolist()), tuple(m.tolist()), section, (0.0, 0.0))
         xi = D @ [N, T1, T2] + q
         size = np.abs(q).sum()
         assert N >= 0.0 and xi[0] >= -1e-12 * size

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import stickslip as ss
 from stickslip.contact.planar import Auto, PlanarProblem, all_solutions
 from stickslip.impacts.several import Problems, newton_several, poisson_several
-from stickslip.laws.base import energy_of
+from stickslip.laws.base import Striking, energy_of
 from stickslip.laws.lumped import MAX_LUMPED_PHASES, lumped
 from stickslip.laws.routh import ENERGETIC, KINETIC, MAX_PHASES, routh
 
@@ -95,7 +95,7 @@ def test_phases_and_closed_forms_agree():
         w_N, w_T, u = rng.normal(size=(3, 3))
         alpha, beta, delta = w_N @ w_N, w_T @ w_T, w_N @ w_T
         gamma_N, gamma_T, mu, e = -abs(w_N @ u), w_T @ u, rng.uniform(0, 2), rng.uniform()
-        N, T, count = routh(alpha, beta, delta, gamma_N, gamma_T, mu, e, ENERGETIC, phases)
+        N, T, count = routh(Striking(alpha, beta, delta, gamma_N, gamma_T, mu), e, ENERGETIC, phases)
         assert 1 <= count <= 4
         assert phases[:count, 2].sum() == pytest.approx(N, rel=1e-12)
         expected = np.array(closed_form(alpha, beta, delta, gamma_N, gamma_T, mu, e))
@@ -109,7 +109,7 @@ def test_a_jammed_impact_stops_slipping_first():
     """Bar at 60 degrees, mu = 5/3: slip drives the tip into the ground until it stops."""
     phases = np.zeros((MAX_PHASES, 3))
     alpha, beta, delta = 1.75, 3.25, 1.5 * np.sin(np.pi / 3)
-    N, T, count = routh(alpha, beta, delta, -1.0, 2.0, 5 / 3, 0.5, ENERGETIC, phases)
+    N, T, count = routh(Striking(alpha, beta, delta, -1.0, 2.0, 5 / 3), 0.5, ENERGETIC, phases)
     np.testing.assert_allclose((N, T), (2.136929716, -1.469524040), rtol=1e-9)
     np.testing.assert_array_equal(phases[:count, :2], [[0, 1], [0, 0], [1, 0]])
     np.testing.assert_allclose(phases[:count, 2], [0.48571647, 0.97630259, 0.67491066], atol=1e-8)
@@ -121,13 +121,15 @@ def test_a_jammed_impact_stops_slipping_first():
 
 def test_routh_without_an_impact():
     phases = np.zeros((MAX_PHASES, 3))
-    assert routh(2.0, 2.0, 1.0, 0.0, 1.0, 0.5, 0.5, ENERGETIC, phases) == (0.0, 0.0, 0)
-    assert routh(2.0, 2.0, 1.0, 0.3, 1.0, 0.5, 0.5, ENERGETIC, phases) == (0.0, 0.0, 0)
-    N, T, _ = routh(2.0, 2.0, 1.0, -1.0, 1.0, 0.0, 0.5, ENERGETIC, phases)  # no friction
+    assert routh(Striking(2.0, 2.0, 1.0, 0.0, 1.0, 0.5), 0.5, ENERGETIC, phases) == (0.0, 0.0, 0)
+    assert routh(Striking(2.0, 2.0, 1.0, 0.3, 1.0, 0.5), 0.5, ENERGETIC, phases) == (0.0, 0.0, 0)
+    N, T, _ = routh(Striking(2.0, 2.0, 1.0, -1.0, 1.0, 0.0), 0.5, ENERGETIC, phases)  # no friction
     assert (N, T) == pytest.approx((0.75, 0.0))
-    N, _, count = routh(2.0, 2.0, 1.0, -1.0, 1.0, 0.5, 0.0, KINETIC, phases)  # e = 0 ends with compression
+    N, _, count = routh(Striking(2.0, 2.0, 1.0, -1.0, 1.0, 0.5), 0.0, KINETIC, phases)  # e = 0 ends with compression
     assert count == 1 and N == pytest.approx(1 / 1.5)
-    N, T, _ = routh(1.75, 3.25, 1.299038106, 0.0, 2.0, 5 / 3, 0.5, ENERGETIC, phases)  # impact without collision
+    N, T, _ = routh(
+        Striking(1.75, 3.25, 1.299038106, 0.0, 2.0, 5 / 3), 0.5, ENERGETIC, phases
+    )  # impact without collision
     assert N > 0
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import stickslip as ss
 from stickslip import library
+from stickslip.jit import syntax
 from stickslip.jit.vault import Vault
 from stickslip.mechanisms import generate, templates
 from stickslip.mechanisms.generate import PARTS, SOLVER_CODES, compiled_module, module_source
@@ -163,3 +164,19 @@ def test_names_of_joined_parts_have_one_meaning(template):
                 meanings.setdefault(name, set()).add(meaning)
     assert len(meanings) > 20
     assert {name: where for name, where in meanings.items() if len(where) > 1} == {}
+
+
+def test_modules_share_what_the_template_says_and_keep_their_own_lines():
+    """A template is parsed and surveyed once in a process; lines of errors are those of each module's own text."""
+    first, other = (compiled_module(system, "stepper", "auto") for system in (systems.two_feet(), systems.point_mass()))
+    one, two = (syntax.read(module.march.python) for module in (first, other))
+    assert one.tree is two.tree and one.function is not two.function and one.before != two.before
+    for module in (first, other):
+        text = module.__loader__.get_source("").splitlines()
+        for name in ("force", "march", "do_step", "active_set"):
+            source = syntax.read(getattr(module, name).python)
+            line = source.function.__code__.co_firstlineno
+            assert text[line - 1].startswith("@") and source.function.__code__.co_filename == module.__file__
+            line = source.tree.lineno + source.before
+            assert source.place(source.tree) == f"{module.__file__}:{line}: `{text[line - 1]}`"
+            assert text[line - 1].startswith(f"def {name}(")

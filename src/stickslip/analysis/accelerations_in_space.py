@@ -194,7 +194,7 @@ class SpaceProblem:
                     c = B @ (du - X @ now) + np.array([self.zeta[k, 0], *self.zeta[rows, 1]])
                     m = float(self.mu[k]), float(self.mu[k + 1])
                     forces[k, 0], forces[k, 1], forces[k + 1, 1] = spatial_contact(
-                        B @ X, *c.tolist(), *m, self.sections[k], 0.0, 0.0
+                        B @ X, tuple(c.tolist()), m, self.sections[k], (0.0, 0.0)
                     )
                 else:
                     a, b = self.slips.get(k, (0.0, 0.0))

@@ -19,6 +19,7 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg as linalg
@@ -123,9 +124,10 @@ def scale_rows(F: np.ndarray, rho: np.ndarray, active: np.ndarray, dim: int, b: 
 
 @entry
 def scalar_pair(
-    u: np.ndarray, r: np.ndarray, rho: float, dim: int, i: int, eps: float, F: np.ndarray, C: np.ndarray, E: np.ndarray
+    u: np.ndarray, r: np.ndarray, rho: float, i: int, eps: float, F: np.ndarray, C: np.ndarray, E: np.ndarray
 ) -> None:
     """Contact i without friction: the scalar Fischer-Burmeister function of (r_N, rho u_N), and r_T = 0."""
+    dim = E.shape[1]
     k = dim * i
     a, b = r[k], rho * u[k]
     root = math.sqrt(a * a + b * b + 2.0 * eps * eps)
@@ -195,7 +197,6 @@ def fischer_burmeister(
     r: np.ndarray,
     mu: np.ndarray,
     rho: np.ndarray,
-    dim: int,
     eps: float,
     F: np.ndarray,
     C: np.ndarray,
@@ -205,6 +206,7 @@ def fischer_burmeister(
 
     z = (x^2 + y^2 + 2 eps^2 e)^(1/2);  L_z dz = L_x dx + L_y dy, L_v the arrow matrix of v; dF = dx + dy - dz.
     """
+    dim = E.shape[1]
     x, y, z = np.empty(dim), np.empty(dim), np.empty(dim)
     S, Y = np.zeros((dim, dim)), np.zeros((dim, dim))  # dx = S dr, dy = Y du
     Lz, L = np.zeros((dim, dim)), np.zeros((dim, dim))
@@ -216,7 +218,7 @@ def fischer_burmeister(
                 C[i, a, b] = 0.0
                 E[i, a, b] = 0.0
         if mu[i] == 0.0:
-            scalar_pair(u, r, rho[i], dim, i, eps, F, C, E)
+            scalar_pair(u, r, rho[i], i, eps, F, C, E)
         else:
             slip = 1e-300
             for a in range(1, dim):
@@ -241,11 +243,17 @@ def fischer_burmeister(
     return total
 
 
+class Blocks(NamedTuple):
+    """A matrix of blocks in rows, as SciPy's BSR has it: blocks (p, d, d), where rows begin, and columns."""
+
+    data: np.ndarray
+    indptr: np.ndarray
+    indices: np.ndarray
+
+
 @entry
 def assemble(
-    data: np.ndarray,
-    indptr: np.ndarray,
-    indices: np.ndarray,
+    W: Blocks,
     C: np.ndarray,
     E: np.ndarray,
     alpha: float,
@@ -257,6 +265,7 @@ def assemble(
 
     dr holds the steps of the others, which are known: E = I and C = 0 there.
     """
+    data, indptr, indices = W
     n = active.shape[0]
     dim = data.shape[1]
     place = np.full(n, -1, np.int64)
@@ -365,7 +374,7 @@ class _FischerBurmeister:
 
     def value(self, u: np.ndarray, r: np.ndarray) -> float:
         c = self.contacts
-        return fischer_burmeister(u, r, c.mu, self.rho, c.dim, self.eps, self.F, self.C, self.E)
+        return fischer_burmeister(u, r, c.mu, self.rho, self.eps, self.F, self.C, self.E)
 
     def system(self, u: np.ndarray, r: np.ndarray, error: float) -> tuple[np.ndarray, np.ndarray]:
         size = float(max(np.linalg.norm(r), self.rho.mean() * np.linalg.norm(u))) / math.sqrt(len(self.rho))
@@ -411,9 +420,8 @@ def newton_iterations(
             return Outcome(best.r, best.error, k, TOO_LONG)
         progress.spend(cost)
         if form.active.any():
-            system = assemble(
-                contacts.data, contacts.indptr, contacts.indices, form.C, form.E, alpha, form.active, dr, b
-            )
+            W = Blocks(contacts.data, contacts.indptr, contacts.indices)
+            system = assemble(W, form.C, form.E, alpha, form.active, dr, b)
             dr.reshape(len(contacts), -1)[form.active] = _solve_rows(*system).reshape(-1, contacts.dim)
         if not np.all(np.isfinite(dr)):
             alpha = max(100.0 * alpha, 1e-12 * scale)

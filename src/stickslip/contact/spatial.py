@@ -307,7 +307,8 @@ def _solve_one(
 ) -> tuple[float, float, float]:
     """`spatial_contact`, also for a section of a user's own class: its slip is bracketed between directions."""
     if isinstance(section, np.ndarray):
-        found: tuple[float, float, float] = spatial_contact(D, *q.tolist(), m1, m2, section, *before.tolist())
+        given = D, tuple(q.tolist()), (m1, m2), section, tuple(before.tolist())
+        found: tuple[float, float, float] = spatial_contact(*given)
         return found
     scale = np.array([1.0, m1, m2])
     solutions = one_contact_solutions(D * np.outer(scale, scale), q * scale, 1.0 if m1 > 0.0 else 0.0, section)

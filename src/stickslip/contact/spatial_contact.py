@@ -295,13 +295,20 @@ def slip_on_power(
 
 @entry
 def spatial_contact(
-    D: np.ndarray, q0: float, q1: float, q2: float, m1: float, m2: float, section: np.ndarray, r1: float, r2: float
+    D: np.ndarray,
+    q: tuple[float, float, float],
+    m: tuple[float, float],
+    section: np.ndarray,
+    begin: tuple[float, float],
 ) -> tuple[float, float, float]:
-    """Impulses (N, T_1, T_2) of one contact; r1, r2: the friction impulse from which the search for slip begins.
+    """Impulses (N, T_1, T_2) of one contact; `begin`: the friction impulse from which the search for slip begins.
 
     D (3, 3) comes back scaled by m.  Open first, then stick, then slip; where no slip is right, the best one, and the
     residual of the step shows it.
     """
+    q0, q1, q2 = q
+    m1, m2 = m
+    r1, r2 = begin
     if q0 >= 0.0 or D[0, 0] <= 0.0:
         return 0.0, 0.0, 0.0
     if m1 == 0.0 and m2 == 0.0:

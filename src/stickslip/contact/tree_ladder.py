@@ -34,6 +34,8 @@ Marquardt) got to 10 of 48 at most: it is the freedom to get worse that leads ou
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from stickslip.contact.constants import (
@@ -83,15 +85,34 @@ def shift_bias(problem: TreeProblem, bias: np.ndarray, soft: float, centre: np.n
             problem.contacts.bias[i, k] = bias[i, k] - soft * centre[i, k]
 
 
+class Laws(NamedTuple):
+    """How well the laws are to hold in a motion.
+
+    tol : error that is asked for, times scale, the largest velocity [m/s].  sharp : the scale that Newton aims for, where
+    the scale is that of rounding.  noise : error that rounding of positions explains [m/s].  rounding : theirs, relative
+    to the velocities.  quick : what Newton leaves is not gone on with.
+    tried : Newton from the impulses at hand has failed already.
+    """
+
+    tol: float
+    scale: float
+    sharp: float
+    noise: float
+    rounding: float
+    dim: int
+    quick: bool
+    tried: bool
+
+
 @kernel(apart=True)
 def by_proximal(
-    problem: TreeProblem, plan: Plan, masses: Plan, motion: TreeMotion, room: TreeRoom, tol: float, scale: float,
-    noise: float, dim: int, rounds: int,
-) -> float:  # fmt: skip
+    problem: TreeProblem, plan: Plan, masses: Plan, motion: TreeMotion, room: TreeRoom, laws: Laws, rounds: int
+) -> float:
     """Problems whose contacts give way to changes of their impulses, less and less; after each, Newton.
 
     These are regular, so that redundant impulses stay near to those there are.  Returns the error of the best [m/s].
     """
+    tol, scale, _, noise, _, dim, _, _ = laws
     n, k, m = motion.contacts.r.shape[0], motion.z.shape[0], motion.contacts.v.shape[0]
     centre, best, bias = tree_motion_room(n, k, m), tree_motion_room(n, k, m), problem.contacts.bias.copy()
     copy_tree_motion(motion, centre)
@@ -123,16 +144,13 @@ def by_proximal(
 
 @kernel(apart=True)
 def solve_tree_laws(
-    problem: TreeProblem, plan: Plan, masses: Plan, motion: TreeMotion, room: TreeRoom, tol: float, scale: float,
-    sharp: float, noise: float, rounding: float, before: np.ndarray, dim: int, quick: bool, tried: bool,
-) -> tuple[float, int]:  # fmt: skip
-    """Improve the impulses of a motion until the laws hold to tol times scale, the largest velocity [m/s].
+    problem: TreeProblem, plan: Plan, masses: Plan, motion: TreeMotion, room: TreeRoom, before: np.ndarray, laws: Laws
+) -> tuple[float, int]:
+    """Improve the impulses of a motion until the laws hold; returns the error [m/s] and the stage that ended it.
 
-    noise: error that rounding of positions explains [m/s]; rounding: their rounding, relative to the velocities.
     before (n,): slip in the step before [m/s], infinite for contacts that carried nothing.
-    quick: what Newton leaves is not gone on with.  tried: Newton from these impulses has failed already.
-    Returns the error [m/s] and the number of the stage that ended it.
     """
+    tol, scale, sharp, noise, rounding, dim, quick, tried = laws
     n, k, start, best = motion.contacts.r.shape[0], motion.z.shape[0], room.start, room.found
     if n + k == 0:
         tree_velocities(problem, masses, motion, room)
@@ -158,7 +176,7 @@ def solve_tree_laws(
     if quick and not least <= enough:
         return least, stage
     if fresh and slips(motion, still):
-        error = rest_tree(problem, plan, masses, motion, rules, room, start, enough, scale, still, noise)
+        error = rest_tree(problem, plan, masses, motion, rules, room, (enough, scale, still, noise))
         if error <= enough:
             least = error
             copy_tree_motion(motion, best)
@@ -175,12 +193,12 @@ def solve_tree_laws(
             else:
                 copy_tree_motion(best, motion)
                 rounds = FIRST_ROUNDS if turn == 1 else FREE_STEPS
-                error = by_proximal(problem, plan, masses, motion, room, tol, scale, noise, dim, rounds)
+                error = by_proximal(problem, plan, masses, motion, room, laws, rounds)
             if error < least:
                 least = error
                 copy_tree_motion(motion, best)
     if lets_go(best, before, still, 10.0 * enough):
-        error = rest_tree(problem, plan, masses, motion, rules, room, start, enough, scale, still, noise)
+        error = rest_tree(problem, plan, masses, motion, rules, room, (enough, scale, still, noise))
         if error <= enough:
             return error, stage
     copy_tree_motion(best, motion)

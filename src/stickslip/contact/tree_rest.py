@@ -163,12 +163,15 @@ def to_rest(
 @kernel(apart=True)
 def rest_tree(
     problem: TreeProblem, plan: Plan, masses: Plan, motion: TreeMotion, rules: TreeRules, room: TreeRoom,
-    start: TreeMotion, enough: float, scale: float, still: float, noise: float,
+    bounds: tuple[float, float, float, float],
 ) -> float:  # fmt: skip
-    """Look for impulses, from those of `start`, with which no loaded contact slips; returns their error [m/s].
+    """Look for impulses, from those of `room.start`, with which no loaded contact slips; returns their error [m/s].
 
-    It is infinite where there are none.  enough: tolerance [m/s]; scale: the largest velocity [m/s].
+    It is infinite where there are none.  bounds: tolerance, the largest velocity, slip that is rest, and error that
+    rounding explains [m/s].
     """
+    start = room.start
+    enough, scale, still, noise = bounds
     copy_tree_motion(start, motion)
     to_rest(problem, plan, masses, motion, room, rules.dim, 1.0)
     if slips(motion, ROUGHLY * scale):

@@ -306,8 +306,8 @@ class _Pushes:
                     X = np.column_stack([self.V_N[:, k], self.V_T[:, T]])
                     D, now = B @ X, np.array([forces[k, 0], forces[k, 1], forces[k + 1, 1]])
                     c = B @ du + np.array([self.zeta[k, 0], self.zeta[k, 1], self.zeta[k + 1, 1]]) - D @ now
-                    mu, section = self.mu[T].tolist(), self.present.sections[k]
-                    after = np.array(spatial_contact(D.copy(), *c.tolist(), *mu, section, 0.0, 0.0))
+                    mu, section = tuple(self.mu[T].tolist()), self.present.sections[k]
+                    after = np.array(spatial_contact(D.copy(), tuple(c.tolist()), mu, section, (0.0, 0.0)))
                     change = X @ (after - now)
                     forces[k, 0], forces[k, 1], forces[k + 1, 1] = after
                 else:

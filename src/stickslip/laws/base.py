@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -207,10 +207,21 @@ def energy_of(problem: PlanarProblem, N: Array, T: Array) -> tuple[float, float]
     return float(first.sum() + second), float(np.abs(first).sum() + second)
 
 
-def numbers_of(problem: PlanarProblem, i: int) -> tuple[float, float, float, float, float, float]:
-    """alpha, beta, delta of [PG05] eq. (22), normal and tangential velocity before, and friction of contact i."""
+class Striking(NamedTuple):
+    """One contact at an impact: alpha, beta, delta of [PG05] eq. (22), its velocities before, and its friction."""
+
+    alpha: float
+    beta: float
+    delta: float
+    gamma_N: float
+    gamma_T: float
+    mu: float
+
+
+def numbers_of(problem: PlanarProblem, i: int) -> Striking:
+    """Contact i alone; c_N and c_T are its velocities before the impact."""
     alpha, beta, delta = (float(G[i, i]) for G in (problem.G_NN, problem.G_TT, problem.G_NT))
-    return alpha, beta, delta, float(problem.c_N[i]), float(problem.c_T[i]), float(problem.mu[i])
+    return Striking(alpha, beta, delta, float(problem.c_N[i]), float(problem.c_T[i]), float(problem.mu[i]))
 
 
 def one_row(problem: PlanarProblem, i: int, N: float, T: float, count: int, phases: tuple[Phase, ...]) -> LawSolution:

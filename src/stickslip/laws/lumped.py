@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stickslip.jit import entry
-from stickslip.laws.base import LawSolution, Phase, numbers_of, one_row
+from stickslip.laws.base import LawSolution, Phase, Striking, numbers_of, one_row
 from stickslip.laws.routh import MOTIONS, STAGES
 
 if TYPE_CHECKING:
@@ -137,14 +137,13 @@ def phase_end(
     stage: int,
     slip: float,
     state: np.ndarray,
-    k: float,
-    z_0: float,
-    z_m: float,
+    line: tuple[float, float, float],
     constants: tuple,
     modes: tuple,
     out: np.ndarray,
 ) -> tuple[float, int]:
-    """Duration of the phase and what ends it, -1 if nothing does."""
+    """Duration of the phase and what ends it, -1 if nothing does; `line` are k, z_0 and z_m of the normal spring."""
+    k, z_0, z_m = line
     _, delta, mu, eta2 = constants
     mu_eta2 = mu * eta2
     fastest = modes[0] if slip == 0.0 else math.sqrt(abs(1.0 - mu * slip * delta) * k)
@@ -199,7 +198,7 @@ def lumped(
         slip = 1.0 if psi >= 0.0 else -1.0
     for count in range(MAX_LUMPED_PHASES):
         modes = stick_modes(beta, delta, eta2, k)
-        duration, event = phase_end(stage, slip, state, k, z_0, z_m, constants, modes, after)
+        duration, event = phase_end(stage, slip, state, (k, z_0, z_m), constants, modes, after)
         if event < 0 or (slip == 0.0 and not determinant > 0.0):
             return N, T, -1
         impulse = move(duration, slip, state, k, z_0, constants, modes, after)
@@ -239,18 +238,9 @@ def lumped(
 
 
 @entry
-def lumped_impact(
-    alpha: float,
-    beta: float,
-    delta: float,
-    gamma_N: float,
-    gamma_T: float,
-    mu: float,
-    e: float,
-    eta2: float,
-    phases: np.ndarray,
-) -> tuple[float, float, int]:
+def lumped_impact(contact: Striking, e: float, eta2: float, phases: np.ndarray) -> tuple[float, float, int]:
     """`lumped` in the contact's own units; gamma_N = 0 as the limit from below."""
+    alpha, beta, delta, gamma_N, gamma_T, mu = contact
     if gamma_N > 0.0:
         return 0.0, 0.0, 0
     if gamma_N == 0.0:
@@ -269,7 +259,7 @@ def lumped_impact(
 def integrate_lumped(problem: PlanarProblem, i: int, e: float, eta2: float) -> LawSolution:
     """Contact i of `problem` alone, c_N and c_T its velocities before the impact."""
     table = np.zeros((MAX_LUMPED_PHASES, 4))
-    N, T, count = lumped_impact(*numbers_of(problem, i), e, eta2, table)
+    N, T, count = lumped_impact(numbers_of(problem, i), e, eta2, table)
     phases = tuple(
         Phase(STAGES[int(row[0])], MOTIONS[int(row[1])], float(row[3]), float(row[2])) for row in table[: max(0, count)]
     )

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stickslip.jit import entry
-from stickslip.laws.base import LawSolution, Phase, numbers_of, one_row
+from stickslip.laws.base import LawSolution, Phase, Striking, numbers_of, one_row
 
 if TYPE_CHECKING:
     from stickslip.contact.planar import PlanarProblem
@@ -56,22 +56,13 @@ def rest_of_restitution(
 
 
 @entry
-def routh(
-    alpha: float,
-    beta: float,
-    delta: float,
-    gamma_N: float,
-    gamma_T: float,
-    mu: float,
-    e: float,
-    end: int,
-    phases: np.ndarray,
-) -> tuple[float, float, int]:
+def routh(contact: Striking, e: float, end: int, phases: np.ndarray) -> tuple[float, float, int]:
     """Lambda_N, Lambda_T and the number of phases, -1 if they do not end; rows (stage, slip, impulse) in `phases`.
 
     `phases` has MAX_PHASES rows.  No impact: gamma_N > 0, or gamma_N = 0 and the slip does not drive the bodies
     together.
     """
+    alpha, beta, delta, gamma_N, gamma_T, mu = contact
     p = 0.0
     Lambda_T = 0.0
     W = 0.0
@@ -129,6 +120,6 @@ def routh(
 def integrate(problem: PlanarProblem, i: int, e: float, end: int) -> LawSolution:
     """Contact i of `problem` alone, c_N and c_T its velocities before the impact."""
     table = np.zeros((MAX_PHASES, 3))
-    N, T, count = routh(*numbers_of(problem, i), e, end, table)
+    N, T, count = routh(numbers_of(problem, i), e, end, table)
     phases = tuple(Phase(STAGES[int(row[0])], MOTIONS[int(row[1])], float(row[2])) for row in table[: max(0, count)])
     return one_row(problem, i, N, T, count, phases)

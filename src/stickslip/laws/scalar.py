@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 from stickslip.jit import entry
+from stickslip.laws.base import Striking
 from stickslip.laws.lumped import lumped_impact
 from stickslip.laws.routh import ENERGETIC, KINETIC, routh
 from stickslip.lcp.gauss_seidel import one_contact
@@ -104,10 +105,10 @@ def impact_of_one(
         return newton_of_one(one, eps_N, eps_T)
     if law == POISSON:
         return poisson_of_one(one, eps_N, eps_T)
-    alpha, beta, delta, mu = one.alpha, one.beta, one.delta, one.mu
+    struck = Striking(one.alpha, one.beta, one.delta, one.c_N, one.c_T, one.mu)
     if law == STRONGE_LUMPED:
-        N, T, count = lumped_impact(alpha, beta, delta, one.c_N, one.c_T, mu, eps_N, stiffness_ratio, tables[1])
+        N, T, count = lumped_impact(struck, eps_N, stiffness_ratio, tables[1])
     else:
         end = ENERGETIC if law == STRONGE else KINETIC
-        N, T, count = routh(alpha, beta, delta, one.c_N, one.c_T, mu, eps_N, end, tables[0])
+        N, T, count = routh(struck, eps_N, end, tables[0])
     return N, T, 0.0 if count >= 0 else math.inf

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.jit import entry, kernel
-from stickslip.lcp.linear import drop_tiny, solve_support
+from stickslip.lcp.linear import Room, drop_tiny, solve_support
 from stickslip.lcp.pivoting import PIVOT_LIMIT, RAY, SOLVED, TIE_TOLERANCE, Dictionary, pivot_path, pivot_path_in_blocks
 from stickslip.lcp.residuals import lcp_residual
 
@@ -32,6 +32,13 @@ INACCURATE = 3
 
 ROUND_OFF = 1e-12  # unknowns below this share of the largest may be zeros of a degenerate solution
 IN_BLOCKS_FROM = 12
+
+
+class Limits(NamedTuple):
+    """When a path is given up, and which residual counts as solved."""
+
+    max_pivots: int
+    tol: float
 
 
 class Workspace(NamedTuple):
@@ -169,7 +176,8 @@ def polish(A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, residual:
         if x[i] > 0.0:
             active[k] = i
             k += 1
-    if k == 0 or not solve_support(A, b, k, active, trial[:n], work.F, work.pivots, work.dictionary.line, other):
+    room = Room(work.F, work.pivots, work.dictionary.line, other)
+    if k == 0 or not solve_support(A, b, k, active, trial[:n], room):
         return residual
     for i in range(n):
         trial[i] = max(0.0, trial[i])
@@ -198,7 +206,7 @@ def lemke(
     A path that ends in anything but a solution within `tol` is walked again with another covering vector and then
     with stricter ties, before the first outcome is reported.
     """
-    return lemke_attempts(A, b, x, y, ray, work, max_pivots, tol, 3)
+    return lemke_attempts(A, b, x, y, ray, work, Limits(max_pivots, tol), 3)
 
 
 @entry(inline=True)
@@ -218,8 +226,7 @@ def follow_path(
     x: np.ndarray,
     y: np.ndarray,
     work: Workspace,
-    max_pivots: int,
-    tol: float,
+    limits: Limits,
     attempt: int,
 ) -> tuple:
     """Scale the problem, follow one path of Lemke's method, and check its end on the given problem.
@@ -228,7 +235,7 @@ def follow_path(
     the ray or -1, residual).
     """
     size = scale(A, b, work.dictionary.D, work.dictionary.r, work.R, work.C)
-    return follow_scaled(A, b, x, y, work, max_pivots, tol, attempt, size)
+    return follow_scaled(A, b, x, y, work, limits, attempt, size)
 
 
 @entry(inline=True)
@@ -238,14 +245,14 @@ def follow_scaled(
     x: np.ndarray,
     y: np.ndarray,
     work: Workspace,
-    max_pivots: int,
-    tol: float,
+    limits: Limits,
     attempt: int,
     size: float,
 ) -> tuple:
     """`follow_path` on a problem that is scaled already: D = R A C and r = R b / size lie in `work`."""
     n = b.shape[0]
     dictionary, C = work.dictionary, work.C
+    max_pivots, tol = limits
     for i in range(n):
         dictionary.D[i, n] = covering(attempt, i)
         x[i] = 0.0
@@ -279,8 +286,7 @@ def lemke_attempts(
     y: np.ndarray,
     ray: np.ndarray,
     work: Workspace,
-    max_pivots: int,
-    tol: float,
+    limits: Limits,
     attempts: int,
 ) -> tuple:
     """Solve one LCP by up to `attempts` paths of Lemke's method, each with its own covering vector.
@@ -294,7 +300,7 @@ def lemke_attempts(
     outcome = INACCURATE
     total = 0
     for attempt in range(attempts):
-        status, pivots, column, residual = follow_path(A, b, x, y, work, max_pivots, tol, attempt)
+        status, pivots, column, residual = follow_path(A, b, x, y, work, limits, attempt)
         total += pivots
         if status == SOLVED:
             return SOLVED, total, residual
@@ -323,7 +329,7 @@ def lemke_by_right_side(
     """
     work = workspace(b.shape[0])
     scale_by_right_side(A, b, work.dictionary.D, work.dictionary.r, work.R, work.C)
-    status, pivots, _, residual = follow_scaled(A, b, x, y, work, max_pivots, tol, 1, 1.0)
+    status, pivots, _, residual = follow_scaled(A, b, x, y, work, Limits(max_pivots, tol), 1, 1.0)
     return status, pivots, residual
 
 
@@ -342,4 +348,4 @@ def lemke_alone(
 
     For calls from Python: passing the fifteen arrays of a workspace would take a microsecond.  See `lemke_attempts`.
     """
-    return lemke_attempts(A, b, x, y, ray, workspace(b.shape[0]), max_pivots, tol, attempts)
+    return lemke_attempts(A, b, x, y, ray, workspace(b.shape[0]), Limits(max_pivots, tol), attempts)

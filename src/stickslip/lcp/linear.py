@@ -7,10 +7,20 @@ definite matrices.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from stickslip.jit import entry
+
+
+class Room(NamedTuple):
+    """Arrays that `solve_support` works in: factors (n, n) and their pivots, a right-hand side, scales of rows."""
+
+    F: np.ndarray
+    pivot: np.ndarray
+    v: np.ndarray
+    row_scale: np.ndarray
 
 
 @entry(inline=True, reorder_sums=True)
@@ -74,22 +84,13 @@ def lu_solve(k: int, F: np.ndarray, pivot: np.ndarray, v: np.ndarray) -> None:
 
 
 @entry
-def solve_support(
-    A: np.ndarray,
-    b: np.ndarray,
-    k: int,
-    active: np.ndarray,
-    x: np.ndarray,
-    F: np.ndarray,
-    pivot: np.ndarray,
-    v: np.ndarray,
-    row_scale: np.ndarray,
-) -> bool:
+def solve_support(A: np.ndarray, b: np.ndarray, k: int, active: np.ndarray, x: np.ndarray, room: Room) -> bool:
     """Solve A_ss x_s = -b_s for the support s = active[:k]; x is zero elsewhere.  False where A_ss is singular.
 
     LU of the row-scaled submatrix and one step of refinement.  The error left in row i is a few units of round-off of
     the terms in row i, whatever the scaling of the other rows.
     """
+    F, pivot, v, row_scale = room
     for i in range(b.shape[0]):
         x[i] = 0.0
     for i in range(k):

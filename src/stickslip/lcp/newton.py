@@ -18,7 +18,7 @@ import numpy as np
 
 from stickslip.jit import entry, kernel
 from stickslip.lcp.lemke import ROUND_OFF, scale
-from stickslip.lcp.linear import drop_tiny, lu_factor, lu_solve, solve_support
+from stickslip.lcp.linear import Room, drop_tiny, lu_factor, lu_solve, solve_support
 from stickslip.lcp.residuals import mlcp_residual
 
 SOLVED = 0
@@ -164,7 +164,7 @@ def from_support(
         if free[i] or z[i] > w[i]:
             active[k] = i
             k += 1
-    if not solve_support(A, b, k, active, x, work.F, work.pivots, work.step, trial):
+    if not solve_support(A, b, k, active, x, Room(work.F, work.pivots, work.step, trial)):
         return np.inf
     for i in range(n):
         if not free[i]:

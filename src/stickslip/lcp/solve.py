@@ -245,7 +245,7 @@ def _lemke_at_once(A: np.ndarray, b: np.ndarray, x: np.ndarray, y: np.ndarray, t
     floats, integers = lemke_method.storage(n)
     work = lemke_method.carve(n, floats, integers)
     first = 0
-    code, count, _, residual = lemke_method.follow_path(A, b, x, y, work, 50 * n + 200, tol, first)
+    code, count, _, residual = lemke_method.follow_path(A, b, x, y, work, lemke_method.Limits(50 * n + 200, tol), first)
     if code == 0:
         make_complementary(x, y)
     return code, count, residual
@@ -339,13 +339,13 @@ def _lemke_range(start: int, stop: int, stack: Stack, attempts: int, limit: int,
     A, b = stack.A, stack.b
     n = b.shape[1]
     floats, integers = lemke_method.storage(n)
-    work = lemke_method.carve(n, floats, integers)
+    work, limits = lemke_method.carve(n, floats, integers), lemke_method.Limits(limit, tol)
     first = 0
     for i in range(start, stop):
         x, y = stack.X[i], stack.Y[i]
-        code, count, _, residual = lemke_method.follow_path(A[i], b[i], x, y, work, limit, tol, first)
+        code, count, _, residual = lemke_method.follow_path(A[i], b[i], x, y, work, limits, first)
         if code != 0:  # a ray is lost in x: the few problems that end on one are solved again, alone
-            code, count, residual = lemke_method.lemke_attempts(A[i], b[i], x, y, x, work, limit, tol, attempts)
+            code, count, residual = lemke_method.lemke_attempts(A[i], b[i], x, y, x, work, limits, attempts)
         if code == 0:
             make_complementary(x, y)
         stack.codes[i], stack.counts[i], stack.residuals[i] = code, count, residual

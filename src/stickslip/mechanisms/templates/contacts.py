@@ -175,7 +175,7 @@ def relax_in_space(k, directions, laws, contacts, u_E):
     c_1 -= D[1, 0] * N + D[1, 1] * T_1 + D[1, 2] * T_2
     c_2 -= D[2, 0] * N + D[2, 1] * T_1 + D[2, 2] * T_2
     mu_1, mu_2 = laws.mu[k], laws.mu[k + 1]
-    new_N, new_1, new_2 = spatial_contact(D, c_N, c_1, c_2, mu_1, mu_2, laws.section[k], T_1, T_2)
+    new_N, new_1, new_2 = spatial_contact(D, (c_N, c_1, c_2), (mu_1, mu_2), laws.section[k], (T_1, T_2))
     Lambda[k, 0] = new_N
     Lambda[k, 1] = new_1
     Lambda[k + 1, 1] = new_2

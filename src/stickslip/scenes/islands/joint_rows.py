@@ -35,6 +35,7 @@ divided by the factor of u_E it reads u_E + soft Lambda = target.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -241,19 +242,19 @@ def led_velocity(joints: Joints, j: int, bodies: Bodies, free: float, sign: floa
     return v
 
 
+class Sides(NamedTuple):
+    """Both sides of a joint: its points A and B on the bodies [m], and their arms from the centres of mass [m]."""
+
+    A: np.ndarray
+    B: np.ndarray
+    arm_a: np.ndarray
+    arm_b: np.ndarray
+
+
 @kernel
-def bounded_rows(
-    joints: Joints,
-    j: int,
-    bodies: Bodies,
-    A: np.ndarray,
-    B: np.ndarray,
-    arm_a: np.ndarray,
-    arm_b: np.ndarray,
-    dt: float,
-    blow: float,
-) -> None:
+def bounded_rows(joints: Joints, j: int, bodies: Bodies, sides: Sides, dt: float, blow: float) -> None:
     """Limit, motor, dry friction, rotor and torque of a joint with an axis; blow: how far one may send a body [m]."""
+    A, B, arm_a, arm_b = sides
     s, data = j * ROWS_PER_JOINT, joints.link.numbers[j]
     a, b = joints.link.a[j], joints.link.b[j]
     if data[ARMATURE] > 0.0 or data[VISCOUS] > 0.0 or data[TORQUE] != 0.0:
@@ -400,7 +401,7 @@ def rows_of(
     if kind == SCREW:
         joint_coordinate(joints, j, A, B)
     if has_axis(kind):
-        bounded_rows(joints, j, bodies, A, B, arm_a, arm_b, dt, blow)
+        bounded_rows(joints, j, bodies, Sides(A, B, arm_a, arm_b), dt, blow)
     return count
 
 

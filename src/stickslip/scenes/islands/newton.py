@@ -80,14 +80,16 @@ def left_over(C: np.ndarray, active: np.ndarray, dim: int, alpha: float, dz: np.
 
 @kernel(apart=True)
 def newton_step(
-    W: np.ndarray, u: np.ndarray, z: np.ndarray, mu: np.ndarray, rho: np.ndarray, dim: int, alpha: float, F: np.ndarray,
-    dz: np.ndarray,
+    W: np.ndarray, at: tuple[np.ndarray, np.ndarray], mu: np.ndarray, rho: np.ndarray, dim: int, alpha: float,
+    F: np.ndarray, dz: np.ndarray,
 ) -> float:  # fmt: skip
     """Write the Newton step, refined; returns what alpha leaves of its right side, -1 where the matrix is singular.
 
+    at : velocities and impulses of the iterate, whose function has the value F.
     Refinement solves for alpha C dz with the factors at hand.  That costs next to nothing, and takes a factor
     alpha / (alpha + lambda) off the error along each eigenvalue lambda of W.
     """
+    u, z = at
     n, count = mu.shape[0], z.shape[0]
     C, E, active = np.empty((n, dim, dim)), np.empty((n, dim, dim)), np.empty(n, np.bool_)
     b, part = np.empty(count), np.empty(count)
@@ -127,6 +129,17 @@ def newton_step(
     return math.sqrt(rest)
 
 
+@kernel
+def set_penalties(W: np.ndarray, dim: int, rho: np.ndarray) -> None:
+    """Penalties of each contact in its normal direction and across it: the inverse of W's diagonal, or of its mean."""
+    for i in range(rho.shape[0]):
+        rho[i, 0] = 1.0 / W[dim * i, dim * i]
+        total = 0.0
+        for a in range(1, dim):
+            total += W[dim * i + a, dim * i + a]
+        rho[i, 1] = (dim - 1) / total
+
+
 @kernel(apart=True)
 def newton_island(
     W: np.ndarray, q: np.ndarray, mu: np.ndarray, dim: int, z: np.ndarray, tol: float, max_iterations: int, quiet: bool
@@ -135,14 +148,9 @@ def newton_island(
 
     quiet: redundant impulses stay where they are.
     """
-    n, count = mu.shape[0], z.shape[0]
-    rho = np.ones((n, 2))
-    for i in range(n):
-        rho[i, 0] = 1.0 / W[dim * i, dim * i]
-        total = 0.0
-        for a in range(1, dim):
-            total += W[dim * i + a, dim * i + a]
-        rho[i, 1] = (dim - 1) / total
+    count = z.shape[0]
+    rho = np.ones((mu.shape[0], 2))
+    set_penalties(W, dim, rho)
     u, F, dz, du = np.empty(count), np.empty(count), np.empty(count), np.empty(count)
     trial, trial_u, zero = np.empty(count), np.empty(count), np.zeros(count)
     best, best_error = z.copy(), np.inf
@@ -155,8 +163,7 @@ def newton_island(
         if error < best_error:
             stalled = 0 if error < 0.5 * best_error else stalled + 1
             best_error = error
-            for i in range(count):
-                best[i] = z[i]
+            best[:] = z
         else:
             stalled += 1
         # The error is relative to the impulses too, which a heavy load makes large: what counts are the velocities.
@@ -169,15 +176,13 @@ def newton_island(
             least = max(FLOOR, LESS * least)
             alpha = min(alpha, least)
         before = error
-        value = alart_curnier_value(u, z, mu, rho, dim, F)
-        merits[k % WINDOW] = value
-        rest = newton_step(W, u, z, mu, rho, dim, alpha, F, dz)
+        merits[k % WINDOW] = alart_curnier_value(u, z, mu, rho, dim, F)
+        rest = newton_step(W, (u, z), mu, rho, dim, alpha, F, dz)
         if rest < 0.0:
             t, alpha = 0.0, max(1e3 * alpha, 1e-10)
             if alpha > 1.0:
                 break
-            for i in range(count):
-                z[i] = best[i]
+            z[:] = best
             continue
         multiply(W, dz, zero, du)
         reference = merits.max()
@@ -189,14 +194,12 @@ def newton_island(
             if alart_curnier_value(trial_u, trial, mu, rho, dim, F) <= (1.0 - 1e-4 * t) * reference:
                 break
             t *= 0.5
-        for i in range(count):
-            z[i] = trial[i]
+        z[:] = trial
         if t == 1.0:
             alpha = max(least, 0.2 * alpha)
         elif t < 0.2:
             alpha = min(1.0, max(1e-9, 3.0 * alpha))
-    for i in range(count):
-        z[i] = best[i]
+    z[:] = best
     return best_error
 
 

@@ -294,6 +294,37 @@ class Sorted(NamedTuple):
     place: np.ndarray
 
 
+@kernel
+def speed_at(bodies: Bodies, contacts: Contacts, active: Active, i: int) -> float:
+    """Size of the velocities that add up to those of active contact i without impulses [m/s]."""
+    c = active.contact[i]
+    v0, v1, v2 = contact_velocity(active, i, bodies, bodies.free, contacts.a[c], contacts.b[c])
+    return abs(v0) + norm_2d(v1, v2) + abs(active.bias[i, 0])
+
+
+@kernel
+def push_all(
+    point: Points, spheres: SphereContacts, begins: np.ndarray, z: np.ndarray, motion: np.ndarray, inverse: np.ndarray
+) -> None:
+    """Add the impulses at hand to the motion of all bodies."""
+    for e in range(begins.shape[0] - 1):
+        for k in range(begins[e], begins[e + 1]):
+            if e % 2 == 0:
+                p = spheres[k]
+                push_spheres(p, motion[p.a], motion[p.b], p.impulse[0], p.impulse[1], p.impulse[2])
+            else:
+                push(point, k, motion, inverse, z[k, 0], z[k, 1], z[k, 2] if z.shape[1] == 3 else 0.0)
+
+
+@kernel
+def total(numbers: np.ndarray) -> float:
+    """Sum of some numbers, one after the other."""
+    found = 0.0
+    for k in range(numbers.shape[0]):
+        found += numbers[k]
+    return found
+
+
 @entry
 def solve_pile(
     bodies: Bodies, contacts: Contacts, active: Active, dim: int, order: Sorted, point: Points,
@@ -304,8 +335,7 @@ def solve_pile(
     point, spheres: room for the contacts.  Writes the impulses back; returns the number of sweeps and the residual as
     `island.island_residual` defines it.
     """
-    free, sweeps, aim, tol, momentum, pull, rising = asked
-    chosen, begins, members, place = order
+    (free, sweeps, aim, tol, momentum, pull, rising), (chosen, begins, members, place) = asked, order
     n, m, slabs = chosen.shape[0], members.shape[0], begins.shape[0] // 2
     D, S, z = np.zeros((n, dim, dim)), np.zeros((n, dim, dim)), np.zeros((n, dim))
     others = Others(point, D, S, z, np.zeros((n, dim)))
@@ -314,21 +344,13 @@ def solve_pile(
     for s in prange(slabs):
         for k in range(begins[2 * s], begins[2 * s + 2]):
             i = chosen[k]
-            c = active.contact[i]
             if k < begins[2 * s + 1]:
-                set_up_sphere_contact(bodies, contacts, active, i, dim, place, m + s, spheres, k)
+                set_up_sphere_contact(bodies, contacts, active, i, dim, (place, m + s), spheres, k)
             else:
                 set_up_point(bodies, contacts, active, i, dim, place, others, k)
-            v0, v1, v2 = contact_velocity(active, i, bodies, bodies.free, contacts.a[c], contacts.b[c])
-            sums[s] = max(sums[s], abs(v0) + norm_2d(v1, v2) + abs(active.bias[i, 0]))
+            sums[s] = max(sums[s], speed_at(bodies, contacts, active, i))
     scale = largest(sums)
-    for e in range(2 * slabs):
-        for k in range(begins[e], begins[e + 1]):
-            if e % 2 == 0:
-                p = spheres[k]
-                push_spheres(p, motion[p.a], motion[p.b], p.impulse[0], p.impulse[1], p.impulse[2])
-            else:
-                push(point, k, motion, inverse, z[k, 0], z[k, 1], z[k, 2] if dim == 3 else 0.0)
+    push_all(point, spheres, begins, z, motion, inverse)
     others.before[:] = z
     earlier = motion[:m, :6].copy()
     theta, most, least, residual, done, aimed = 1.0, momentum, np.inf, np.inf, 0, True
@@ -338,8 +360,7 @@ def solve_pile(
         if turn == 0:
             theta, least = 1.0, np.inf
         rise = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * theta * theta))
-        beta = 0.0 if turn >= rising > 0 else min(most, (theta - 1.0) / rise)
-        theta = rise
+        beta, theta = 0.0 if turn >= rising > 0 else min(most, (theta - 1.0) / rise), rise
         extrapolate(motion, earlier, beta)
         held = pull if done >= free else 0.0
         if done == free:
@@ -351,9 +372,7 @@ def solve_pile(
                 first, middle, last = begins[2 * e], begins[2 * e + 1], begins[2 * e + 2]
                 sums[e] = sweep_spheres(spheres, first, middle, beta, 1.0 if done == 0 else SHARE, held, motion)
                 sums[e] += sweep_points(others, middle, last, beta, motion, inverse, dim)
-        change = 0.0  # in a fixed order, whatever the threads
-        for s in range(slabs):
-            change += sums[s]
+        change = total(sums)  # in a fixed order, whatever the threads
         if change > BURST * least:
             theta, least, most = 1.0, np.inf, LESS * most
         least = min(least, change)

@@ -39,6 +39,7 @@ from stickslip.scenes.islands.reduced import (
 from stickslip.scenes.islands.rolling import (
     ROWS,
     SHARED,
+    Resisting,
     arm_length,
     read_impulses,
     six_rows,
@@ -270,7 +271,7 @@ def visit_contact(island: Island, m: int, dim: int, found: Reduced, G: np.ndarra
     roll = active.rolling[i] / length if length > 0.0 else 0.0
     spins = active.patch[i] > 0.0 and active.mu[i] > 0.0
     if spins:
-        solve_six(G, q, active.mu[i], spins, active.hertz[i], roll, dim == 2, new, SHARED)
+        solve_six(G, q, Resisting(active.mu[i], spins, active.hertz[i], roll, dim == 2), new, SHARED)
     else:
         solve_local(G, q, active.mu[i], roll, dim, new)
     change = 0.0

@@ -14,6 +14,7 @@ others held, N, slip with spin, and rolling one after the other.  The residual i
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -177,12 +178,24 @@ def solve_pair(G: np.ndarray, q: np.ndarray, z: np.ndarray, k: int, bound: float
     z[k], z[k + 1] = r[0], r[1]
 
 
+class Resisting(NamedTuple):
+    """What resists slip, spin and rolling at a contact.
+
+    mu : friction.  spins, hertz : it has a patch, which bears its load as Hertz has it.  roll : rho / l.
+    planar : friction and rolling in one direction.
+    """
+
+    mu: float
+    spins: bool
+    hertz: bool
+    roll: float
+    planar: bool
+
+
 @kernel(apart=True)
-def solve_six(
-    G: np.ndarray, q: np.ndarray, mu: float, spins: bool, hertz: bool, roll: float, planar: bool, z: np.ndarray,
-    rounds: int,
-) -> None:  # fmt: skip
-    """Impulses z of one contact whose rows have velocities q + G z; roll: rho / l; in at most `rounds` rounds."""
+def solve_six(G: np.ndarray, q: np.ndarray, law: Resisting, z: np.ndarray, rounds: int) -> None:
+    """Impulses z of one contact whose rows have velocities q + G z, in at most `rounds` rounds."""
+    mu, spins, hertz, roll, planar = law
     A, p, x, r = np.zeros(9), np.empty(3), np.zeros(3), np.zeros(3)
     if spins:
         inverse_of_three(G, A)
@@ -230,9 +243,8 @@ def visit(island: Island, i: int, dim: int, rounds: int) -> float:
             q[k] -= G[k, j] * z[j]
     length = arm_length(bodies, contacts, active, i)
     roll = active.rolling[i] / length if length > 0.0 else 0.0
-    solve_six(
-        G, q, active.mu[i], active.patch[i] > 0.0 and active.mu[i] > 0.0, active.hertz[i], roll, dim == 2, new, rounds
-    )
+    spins = active.patch[i] > 0.0 and active.mu[i] > 0.0
+    solve_six(G, q, Resisting(active.mu[i], spins, active.hertz[i], roll, dim == 2), new, rounds)
     change = 0.0
     for k in range(ROWS):
         z[k] = new[k] - z[k]

@@ -195,6 +195,32 @@ def curves(vel: np.ndarray, geoms: Geoms, contacts: Contacts, active: Active, m:
     return not turn_as_one(vel[contacts.a[c]], vel[contacts.b[c]])
 
 
+@kernel
+def turned_normal(
+    H: np.ndarray, K: np.ndarray, n: np.ndarray, rates: tuple, size: float, gap: float
+) -> tuple[float, float, float]:
+    """Rate n' of the normal between curved forms, see `curved_beyond`; w_A x n where nothing determines it.
+
+    H, K : radii of curvature of A and B [m].  rates : u, w_A x n and w_B x n.  size : that of the bodies [m].
+    """
+    u, a, b = rates
+    S = np.empty(9)
+    for s in range(9):  # n' lies across n: n n^T makes the matrix regular there
+        S[s] = H[s] + K[s] + size * n[s // 3] * n[s % 3] + (gap if s % 4 == 0 else 0.0)
+    along = u[0] * n[0] + u[1] * n[1] + u[2] * n[2]
+    x, y, t = times(H, a[0], a[1], a[2]), times(K, b[0], b[1], b[2]), a
+    if abs(determinant(S)) > 1e-12 * size * size * size:
+        R = np.empty(9)
+        invert(S, R)
+        t = times(
+            R,
+            u[0] - along * n[0] + x[0] + y[0],
+            u[1] - along * n[1] + x[1] + y[1],
+            u[2] - along * n[2] + x[2] + y[2],
+        )
+    return t[0], t[1], t[2]
+
+
 @kernel(apart=True)
 def curved_beyond(
     vel: np.ndarray, geoms: Geoms, contacts: Contacts, active: Active, m: int, dt: float
@@ -218,7 +244,7 @@ def curved_beyond(
         return 0.0, 0.0, 0.0
     v, w, p, q, n = vel[contacts.a[k]], vel[contacts.b[k]], active.arm_a[m], active.arm_b[m], contacts.normal[k]
     i, j = contacts.pair[k, 0], contacts.pair[k, 1]
-    H, K, S = np.zeros(9), np.empty(9), np.empty(9)
+    H, K = np.zeros(9), np.empty(9)
     straight = not lie_along(geoms, i, j, p, q)
     if geoms.kind[j] == SMOOTH:
         curvature(geoms, j, n, q, straight, K)
@@ -233,22 +259,7 @@ def curved_beyond(
             curvature(geoms, i, n, p, straight, H)
         else:
             round_curvature(geoms, i, n, p, straight, H)
-        # n' lies across n: n n^T makes the matrix regular there
-        size = max(geoms.extent[i, 0], geoms.bound[j])
-        for s in range(9):
-            S[s] = H[s] + K[s] + size * n[s // 3] * n[s % 3] + (contacts.gap[k] if s % 4 == 0 else 0.0)
-        along = u[0] * n[0] + u[1] * n[1] + u[2] * n[2]
-        x, y = times(H, a[0], a[1], a[2]), times(K, b[0], b[1], b[2])
-        det = determinant(S)
-        if abs(det) > 1e-12 * size * size * size:
-            R = np.empty(9)
-            invert(S, R)
-            t = times(
-                R,
-                u[0] - along * n[0] + x[0] + y[0],
-                u[1] - along * n[1] + x[1] + y[1],
-                u[2] - along * n[2] + x[2] + y[2],
-            )
+        t = turned_normal(H, K, n, (u, a, b), max(geoms.extent[i, 0], geoms.bound[j]), contacts.gap[k])
     d, e = times(H, t[0] - a[0], t[1] - a[1], t[2] - a[2]), times(K, t[0] - b[0], t[1] - b[1], t[2] - b[2])
     if not flat and geoms.kind[j] == SMOOTH and on_end(geoms, j, n, q):  # K without bound: the normal turns with B
         t, along = b, u[0] * n[0] + u[1] * n[1] + u[2] * n[2]

@@ -95,11 +95,14 @@ def between_spheres(bodies: Bodies, active: Active, i: int, a: int, b: int, dim:
 
 @entry
 def set_up_sphere_contact(
-    bodies: Bodies, contacts: Contacts, active: Active, i: int, dim: int, place: np.ndarray, rest: int,
+    bodies: Bodies, contacts: Contacts, active: Active, i: int, dim: int, rows: tuple[np.ndarray, int],
     spheres: SphereContacts, k: int,
 ) -> None:  # fmt: skip
-    """Write contact k: active contact i.  place: rows of the bodies in `motion`, negative for those that do not move
-    freely, which get row `rest`."""
+    """Write contact k: active contact i.
+
+    rows : those of the bodies in `motion`, negative for bodies that do not move freely, and the row of these.
+    """
+    place, rest = rows
     c = active.contact[i]
     a, b, f, p = contacts.a[c], contacts.b[c], active.frame[i], spheres[k]
     p.mu, p.lift = active.mu[i], 0.0

@@ -17,7 +17,7 @@ import numpy as np
 
 from stickslip.contact.pool import Pool, numbers, pool_of, truths, whole_numbers, zero_table
 from stickslip.contact.tree_blocks import Parts, mobilities, solve_tree
-from stickslip.contact.tree_ladder import solve_tree_laws
+from stickslip.contact.tree_ladder import Laws, solve_tree_laws
 from stickslip.contact.tree_newton import (
     TreeRoom,
     bare,
@@ -523,9 +523,10 @@ def begin_with(island: Island, motion: TreeMotion, chosen: np.ndarray, kept: np.
 @kernel(apart=True)
 def write_back(
     island: Island, problem: TreeProblem, motion: TreeMotion, links: Links, plan: Plan, room: TreeRoom,
-    chosen: np.ndarray, kept: np.ndarray, dim: int,
+    asked: tuple[np.ndarray, np.ndarray], dim: int,
 ) -> None:  # fmt: skip
-    """Impulses of contacts, rows and joints of a motion."""
+    """Impulses of contacts, rows and joints of a motion; `asked`: the numbers of its rows, and of its contacts."""
+    chosen, kept = asked
     active, joints, d = island.active, island.joints, np.empty(6)
     bodies, v = problem.contacts, motion.contacts.v
     for k in range(island.row_first, island.row_last):
@@ -712,6 +713,13 @@ def joint_room(pool: Pool, m: int) -> Any:
     )  # fmt: skip
 
 
+@kernel
+def slips_before(island: Island, kept: np.ndarray, slid: np.ndarray) -> None:
+    """Slip in the step before of the contacts that are kept, (n,) [m/s]; infinite for those that carried nothing."""
+    for i in range(slid.shape[0]):
+        slid[i] = slip_before(island.active, island.order[island.first + kept[i]])
+
+
 @kernel(apart=True)
 def solve_joined(island: Island, options: Options, place: np.ndarray, quick: bool, tried: bool) -> tuple[float, int]:
     """Solve an island with joints; returns its residual and the stage of `tree_ladder` that ended it.
@@ -737,39 +745,31 @@ def solve_joined(island: Island, options: Options, place: np.ndarray, quick: boo
     plan, pairs = find_plan(contacts, rows, tree.parent, pool)
     masses = bare(plan, pool)
     asked = set_given(bodies, joints, planar, tree, links, plan.order, False)
-    for i in range(n):
-        mobilities[i] = contacts.size[i]
+    mobilities[:] = contacts.size
     whole = TreeProblem(contacts, mobilities, rows, tree)
-    pair = np.empty((pairs, 36))
-    room = tree_room(whole, pair, pool)
+    room = tree_room(whole, np.empty((pairs, 36)), pool)
     factor_masses(whole, masses, room)
     held, kept, order = truths(pool, n), whole_numbers(pool, n), whole_numbers(pool, m)
-    grain = coarsest(island)
-    speed = island_scale(island, 0.0)
+    grain, speed = coarsest(island), island_scale(island, 0.0)
     limit, stage, residual = max(speed, GRAINS * grain), 0, 0.0
     sharp = max(speed, SHARPLY * GRAINS * grain)
     for i in range(n):
         kept[i] = i
     if n + k > 0 and set_sizes(contacts, rows, tree, plan.order, room.H, dim, held, order):
         n = drop_held(island, whole, masses, room, HELD_SPEED * limit + ASKED * asked, held, kept)
-    problem = TreeProblem(first_contacts(contacts, n), whole.mobility[:n], rows, tree)
-    room = first_room(room, n)
-    motion = motion_from(pool, n, k, m)
+    problem, room = TreeProblem(first_contacts(contacts, n), whole.mobility[:n], rows, tree), first_room(room, n)
+    motion, slid = motion_from(pool, n, k, m), numbers(pool, n)
     begin_with(island, motion, chosen, kept, dim)
-    slid = numbers(pool, n)
-    for i in range(n):
-        slid[i] = slip_before(island.active, island.order[island.first + kept[i]])
-    exact = EXACT * options.tol
+    slips_before(island, kept, slid)
     noise = min(NOISES * grain, options.tol * limit) if n > 0 else 0.0
     rounding = grain / speed if speed > 0.0 else 0.0
     for again in range(1 + CLOSINGS):
-        error, more = solve_tree_laws(
-            problem, plan, masses, motion, room, options.tol, limit, sharp, noise, rounding, slid, dim, quick, tried
-        )
+        asked_for = Laws(options.tol, limit, sharp, noise, rounding, dim, quick, tried)
+        error, more = solve_tree_laws(problem, plan, masses, motion, room, slid, asked_for)
         stage, tried = max(stage, more), False
-        write_back(island, problem, motion, links, plan, room, chosen, kept, dim)
+        write_back(island, problem, motion, links, plan, room, (chosen, kept), dim)
         worst, scale = residual, limit if again == 0 else island_scale(island, GRAINS)
-        residual = end_of_joined(island, problem, links, masses, room, options, exact * speed, scale)
+        residual = end_of_joined(island, problem, links, masses, room, options, EXACT * options.tol * speed, scale)
         # Redundant joints that agree, linearised about other velocities than those of the end, contradict one another.
         differ = not residual <= options.tol
         failed = quick and not error <= options.tol * limit  # Newton, whatever the joints
