@@ -41,22 +41,17 @@ from stickslip.contact.constants import (
     CALM,
     FALL,
     FARTHER,
-    FIRST_ROUNDS,
-    FREE_ALPHA,
     FREE_PUSH,
     FREE_ROUNDS,
     FREE_STEPS,
     INNER_STEPS,
-    INNER_TOL,
-    LESS,
     MORE,
+    NEWTON_STEPS,
+    SLOW,
     SOFT_TOL,
-    START,
-    STEADY,
-    TREE_ALPHA,
-    TREE_STEPS,
     WILD,
 )
+from stickslip.contact.rounding import FREE_ALPHA, ROOT, TREE_ALPHA
 from stickslip.contact.tree_interior import interior_tree
 from stickslip.contact.tree_newton import (
     TreeRoom,
@@ -96,17 +91,17 @@ def by_proximal(
     centre, best, bias = tree_motion_room(n, k, m), tree_motion_room(n, k, m), problem.contacts.bias.copy()
     copy_tree_motion(motion, centre)
     copy_tree_motion(motion, best)
-    size, least, a = np.inf, np.inf, START
+    size, least, a = np.inf, np.inf, TREE_ALPHA
     for i in range(n):
         size = min(size, problem.contacts.size[i])
     for _ in range(rounds):
-        soft, reached = plain_rules(dim, AIM * tol * scale, TREE_STEPS, SOFT_TOL, a * size), np.inf
+        soft, reached = plain_rules(dim, AIM * tol * scale, NEWTON_STEPS, SOFT_TOL, a * size), np.inf
         copy_tree_motion(centre, motion)
         shift_bias(problem, bias, a * size, centre.contacts.r)
         reached = newton_tree(problem, plan, masses, motion, soft, room, 0.0)
         shift_bias(problem, bias, 0.0, centre.contacts.r)
         if not reached <= soft.tol:
-            a = min(a / FALL**2, 1.0 / LESS)
+            a = min(a / FALL**2, 1.0 / SLOW**2)
             continue
         a *= FALL
         copy_tree_motion(motion, centre)
@@ -138,8 +133,8 @@ def solve_tree_laws(
         tree_velocities(problem, masses, motion, room)
         return 0.0, 1
     enough = tol * scale
-    alpha = max(TREE_ALPHA, min(WILD, rounding / STEADY))
-    rules = TreeRules(dim, AIM * enough, TREE_STEPS, alpha, 0.0, CALM, CALM * scale)
+    alpha = max(TREE_ALPHA, min(WILD, rounding / SOFT_TOL))
+    rules = TreeRules(dim, AIM * enough, NEWTON_STEPS, alpha, 0.0, CALM, CALM * scale)
     if n == 0:
         copy_tree_motion(motion, start)
         least = follow_rows(problem, plan, masses, motion, room)
@@ -167,14 +162,14 @@ def solve_tree_laws(
             stage += 1
             if turn % 2 == 0:
                 copy_tree_motion(start if turn == 0 else best, motion)
-                near = AIM * tol if turn == 2 else max(INNER_TOL, AIM * tol)
+                near = AIM * tol if turn == 2 else max(ROOT, AIM * tol)
                 inner = plain_rules(dim, near * scale, INNER_STEPS, 0.0, 0.0)
                 interior_tree(problem, plan, masses, motion, inner, room, 1.0, scale)
-                last = plain_rules(dim, AIM * enough, TREE_STEPS, TREE_ALPHA, 0.0)
+                last = plain_rules(dim, AIM * enough, NEWTON_STEPS, TREE_ALPHA, 0.0)
                 error = newton_tree(problem, plan, masses, motion, last, room, noise)
             else:
                 copy_tree_motion(best, motion)
-                rounds = FIRST_ROUNDS if turn == 1 else FREE_STEPS
+                rounds = NEWTON_STEPS if turn == 1 else FREE_STEPS
                 error = by_proximal(problem, plan, masses, motion, room, tol, scale, noise, dim, rounds)
             if error < least:
                 least = error
@@ -194,8 +189,8 @@ def solve_free_laws(
 ) -> tuple[float, int]:  # fmt: skip
     """`solve_tree_laws` for free bodies."""
     enough, best = tol * scale, room.found
-    rules = TreeRules(dim, AIM * enough, TREE_STEPS if quick else FREE_STEPS, FREE_ALPHA, 0.0, WILD, scale)
-    inner = plain_rules(dim, max(INNER_TOL, AIM * tol) * scale, INNER_STEPS, 0.0, 0.0)
+    rules = TreeRules(dim, AIM * enough, NEWTON_STEPS if quick else FREE_STEPS, FREE_ALPHA, 0.0, WILD, scale)
+    inner = plain_rules(dim, max(ROOT, AIM * tol) * scale, INNER_STEPS, 0.0, 0.0)
     if motion.contacts.r.shape[0] > 1 and unloaded_tree(motion):
         soften_tree(problem, plan, plan, motion, rules, room, scale)
     least, stage, push = newton_tree(problem, plan, plan, motion, rules, room, 0.0), 1, FREE_PUSH
