@@ -46,6 +46,7 @@ from stickslip.contact.constants import (
     FREE_STEPS,
     INNER_STEPS,
     MORE,
+    MOVES,
     NEWTON_STEPS,
     SLOW,
     SOFT_TOL,
@@ -66,7 +67,7 @@ from stickslip.contact.tree_newton import (
 )
 from stickslip.contact.tree_plan import Plan
 from stickslip.contact.tree_problem import TreeMotion, TreeProblem, copy_tree_motion, tree_motion_room
-from stickslip.contact.tree_rest import MOVES, lets_go, rest_tree, slips
+from stickslip.contact.tree_rest import lets_go, rest_tree, slips
 from stickslip.jit import kernel
 
 
