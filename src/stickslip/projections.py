@@ -26,6 +26,10 @@ NEGLIGIBLE = 1e-150
 EPS = 2.220446049250313e-16
 
 
+AT_BOUND = 1e-12
+"""Share of a bound by which rounding may keep an impulse from it: some thousand roundings."""
+
+
 @entry
 def norm_2d(a: float, b: float) -> float:
     """Euclidean norm of (a, b), safe against overflow and underflow."""

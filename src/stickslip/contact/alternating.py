@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from stickslip.contact.blocks import Coupled
-from stickslip.contact.constants import AT_ONCE
 from stickslip.contact.contacts import Contacts
+from stickslip.contact.effort import AT_ONCE
 from stickslip.contact.method import FrictionMethod, Outcome, Progress, sweep_until
 from stickslip.jit import entry
 from stickslip.projections import project_disk, project_interval

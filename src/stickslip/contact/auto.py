@@ -8,7 +8,10 @@
     5. interior point, with Newton tried from its path: on velocities of bodies where contacts are redundant, then on W
     6. proximal point with leaps
     7. the interior point on W once more, with patience
-    8. until the effort is spent, in a new random order of the contacts each round: plain sweeps, Newton, leaps
+    8. proximal point with leaps, until the effort is spent
+
+Rounds of sweeps, Newton and leaps in random orders of the contacts have stood at the end.  None of 1,401 generated
+problems, the 23 files and 111 problems of 300 to 1,000 contacts with masses 1e6 apart got so far.
 
 Islands for which factorisations cost too much are swept to the end.  How much each rung may do is counted in work
 (`effort`), not in time: the same input takes the same way, always.  All rungs, and `solve_friction` at the end, measure
@@ -26,9 +29,8 @@ import numpy as np
 from stickslip.checks import counted
 from stickslip.contact.blocks import components
 from stickslip.contact.constants import (
-    AT_ONCE,
-    INNER_LIMIT,
     MEMORY,
+    NEWTON_STEPS,
     PATIENT,
     PLAIN_CONTACTS,
     PLAIN_SWEEPS,
@@ -36,7 +38,7 @@ from stickslip.contact.constants import (
     SWEEPS,
 )
 from stickslip.contact.contacts import Contacts, contacts_from
-from stickslip.contact.effort import sweep_cost
+from stickslip.contact.effort import AT_ONCE, sweep_cost
 from stickslip.contact.gauss_seidel import sweep
 from stickslip.contact.interior_point import InteriorPoint
 from stickslip.contact.islands import rows_back, rows_of, sweep_islands
@@ -47,9 +49,8 @@ from stickslip.contact.proximal_point import ProximalPoint
 from stickslip.contact.sweeps import Sweeps
 from stickslip.contact.wedged import wedged_contacts
 
-SEED = 20050131
-UNKNOWABLE = "the impulses are so large that no better velocities can be told in double precision"
 LEAPS = ProximalPoint(PATIENT, start=1e-3, floor=1e-10, jumps=True)
+UNKNOWABLE = "the impulses are so large that no better velocities can be told in double precision"
 
 
 @dataclass(frozen=True)
@@ -212,28 +213,22 @@ class _Island:
     def over(self) -> bool:
         return self.solved or self.progress.expired
 
-    def newton(self, r: np.ndarray, limit: int, stall: int = 0, contacts: Contacts | None = None) -> Outcome:
+    def newton(self, r: np.ndarray, limit: int, stall: int = 0) -> None:
         self.progress.leave_out(compile_newton)
         begin = self.progress.seconds
-        problem = contacts or self.contacts
-        outcome = newton_iterations(problem, r, self.tol, limit, self.progress, floor=SHARP, stall=stall)
-        return self.take("newton", outcome, begin, contacts is None)
+        outcome = newton_iterations(self.contacts, r, self.tol, limit, self.progress, floor=SHARP, stall=stall)
+        self.take("newton", outcome, begin)
 
-    def stage(
-        self, method: FrictionMethod, r: np.ndarray, contacts: Contacts | None = None, effort: float = np.inf
-    ) -> Outcome:
+    def stage(self, method: FrictionMethod, r: np.ndarray, effort: float = np.inf) -> None:
         self.progress.leave_out(functools.partial(_compile_rung, type(method)))
         begin = self.progress.seconds
-        outcome = method.run(contacts or self.contacts, r, self.tol, self.progress.part(effort))
-        return self.take(method.name, outcome, begin, contacts is None)
+        self.take(method.name, method.run(self.contacts, r, self.tol, self.progress.part(effort)), begin)
 
-    def take(self, name: str, outcome: Outcome, begin: float, in_place: bool = True) -> Outcome:
-        """Log a stage, and keep its impulses if they are the best and stand in the order of the island."""
+    def take(self, name: str, outcome: Outcome, begin: float) -> None:
+        """Log a stage, and keep its impulses if they are the best."""
         self.iterations += outcome.iterations
         self.progress.stage(name, len(self.contacts), outcome.iterations, outcome.error, begin)
-        if in_place:
-            self.best.offer(outcome.r, outcome.error)
-        return outcome
+        self.best.offer(outcome.r, outcome.error)
 
 
 def hard_island(contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
@@ -248,7 +243,7 @@ def _hard_island(contacts: Contacts, r: np.ndarray, tol: float, progress: Progre
     if island.over:
         return Outcome(island.best.r, island.best.error, 0)
     left = 4.0 * progress.share
-    if not (progress.affords(contacts.analysis_cost) and INNER_LIMIT * contacts.factorisation_cost <= left):
+    if not (progress.affords(contacts.analysis_cost) and NEWTON_STEPS * contacts.factorisation_cost <= left):
         island.stage(Sweeps(), island.best.r.copy())
         return Outcome(island.best.r, island.best.error, island.iterations)
     progress.spend(contacts.analysis_cost)
@@ -271,7 +266,8 @@ def _hard_island(contacts: Contacts, r: np.ndarray, tol: float, progress: Progre
         island.stage(LEAPS, island.best.r.copy(), effort=progress.share)
     if not island.over and progress.affords(2.0 * progress.share):  # not where a scene has a second left
         island.stage(InteriorPoint(PATIENT), island.best.r.copy(), effort=2.0 * progress.share)
-    _reorder_and_repeat(island)
+    if not island.over:
+        island.stage(LEAPS, island.best.r.copy())
     return Outcome(island.best.r, island.best.error, island.iterations)
 
 
@@ -281,26 +277,3 @@ def _few_sweeps(contacts: Contacts) -> np.ndarray:
     for _ in range(PLAIN_SWEEPS):
         sweep(contacts.coupled, contacts.local, r, 1.0, 0, len(contacts))
     return r
-
-
-def _reorder_and_repeat(island: _Island) -> None:
-    """Rounds in random contact orders, going on from the last iterate; what ends where the sweep map is expansive."""
-    contacts, d = island.contacts, island.contacts.dim
-    rng = np.random.default_rng(SEED)
-    y = np.zeros(len(contacts.q))
-    while not island.over:
-        order = rng.permutation(len(contacts))
-        shuffled = contacts.permuted(order)
-        x = y.reshape(-1, d)[order].ravel()
-        back = np.empty((len(contacts), d))
-        for method in (Sweeps(memory=0), None, LEAPS):
-            if method is None:
-                outcome = island.newton(x, 40, contacts=shuffled)
-            else:
-                outcome = island.stage(method, x.copy(), contacts=shuffled, effort=island.progress.share)
-            x = outcome.r
-            back[order] = x.reshape(-1, d)
-            island.best.offer(back.ravel(), contacts.error(back.ravel()))
-            if island.over:
-                break
-        y = back.ravel().copy()

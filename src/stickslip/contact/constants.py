@@ -1,20 +1,20 @@
-"""Every number of `solve_friction` that was chosen by measuring, with the measurement that set it.
+"""Every number of `contact` that was chosen by measuring, with the measurement that set it.
 
 Problems: the 23 files written by other programs; `bench.random_friction` in six classes, planar and spatial.  "Hard":
-the 33 of 248 problems with masses 1e6 apart (10 to 300 contacts) that the ladder without the present interior point had
-not solved to 1e-7 in 0.3 s.  Costs are nominal seconds, see `effort`.  "Not varied": set when the
-method was written, and left.
+66 problems with masses 1e6 apart, 30 to 600 contacts, planar and spatial.  "Old hard": 33 of 248 such problems that an
+older interior point had not solved.  Costs are nominal seconds, see `effort`.  "Not varied": set when the method was
+written, and left.  Numbers that follow from the rounding of numbers stand in `rounding`, sizes and
+what a call may cost in `effort`.
 """
 
-# Work (`effort`, `method`).
-AT_ONCE = 0.03  # seconds of work between two looks at the clock: 10 % of a limit of 0.3 s
-DENSE_LIMIT, DENSE_SHARE = 150, 0.2  # dense LU is faster up to 150 unknowns, or where a fifth of the entries are there
+# Factorisations (`effort`).
+# Dense LU is faster up to 150 unknowns, or where a fifth of the entries are there; a proof that there is no solution
+# (`wedged`), which is dense, is looked for up to as many contacts.
+DENSE_LIMIT, DENSE_SHARE = 150, 0.2
 # Least pivot on the diagonal beside the largest in its column.  Interior point, balls, masses 1e6 apart, three problems
 # of 1,000 contacts: 0.1 13.2 7.9 3.5 s, 1e-3 5.4 5.6 2.1 s, 0 4.9 5.1 2.2 s, same steps.  W + 1e-6 1 of 5,000 contacts
 # is factorised in 5.7 s with 0.1, in 0.23 s with 0.
 PIVOT = 1e-3
-LARGEST = 150_000_000  # bytes of a matrix: above, sweeps without W come first, and no sparse one is made dense
-EFFORT, EFFORT_PER_CONTACT, LEAST_EFFORT = 400.0, 0.1, 2.0  # 1,000 contacts, masses 1e6 apart: up to 22 s of 102
 
 # Sweeps (`gauss_seidel`, `auto`).
 MEMORY = 10  # of Anderson; files of more than 10 contacts, mean time: 5 1.41 ms, 10 1.37 ms, 20 1.37 ms
@@ -42,72 +42,66 @@ TURNS, GOES = 6, 3  # turns that end with plain sweeps, and how often before a p
 SMALL_PATCH = 600
 PULL = 1e-3  # 2e-4: 4 0 0, 25.1 10.9 12.9, 5e-4: 2 0 1, 23.8 11.1 10.8, 1e-3: 3 0 0, 23.2 9.6 8.8
 
-# Newton (`newton`).
+# Newton (`newton`, `on_bodies`, `tree_newton`).
 WINDOW = 8  # merits that the line search looks back on; not varied
-HALVINGS = 12  # of a step; not varied
+# Of a step.  Hard: 5 23,257 iterations, 12 23,392; files 6,481 and 6,388, in the same time.
+HALVINGS = 5
+# Newton steps at a time: of trees, of soft problems, of subproblems of the proximal point, of a try from the path of
+# the interior point.  Of the last, on the balls below: 15 12 (1,095), 25 12 (1,058).  Robots: 10 leaves 4 of them.
+NEWTON_STEPS = 20
 # Alpha, relative to the diagonal of W, from the interior point (below): 1e-9 31 (2,718).  The interior point adds it to
 # W' as well: 1e-8 31 (2,320), 1e-10 31 (2,196), this 32 (1,793); on the balls below 1e-10 1,058 and this 1,057.
 # A proof that there is no solution (`wedged`) allows velocities of SHARP per impulse, relative to the approach.
 SHARP = 1e-12
 
-# Interior point (`interior_point`), alone on the 33 hard problems at 1e-8: solved (iterations of all together, Newton's
-# steps included).  The numbers as they are: 32 (1,636).  Others were varied one by one at CROSSOVER = 0.1: 31 (2,196).
+# Interior point (`interior_point`, `tree_interior`), alone on the 33 old hard problems at 1e-8: solved (iterations of
+# all together, Newton's steps included).  The numbers as they are: 32 (1,636).  Others were varied one by one at
+# CROSSOVER = 0.1: 31 (2,196).
 NEAR = 0.1  # residual / nu up to which nu may fall: 0.03 32 (2,109), 0.3 31 (2,352)
+AT_REST = 1e-6  # shift of W' for the impulses of the start: 1e-4 30 (2,643), 1e-8 32 (1,749)
 # Share of the way to the boundary of the cones: 0.8 31 (2,400), 0.99 32 (1,768).  Scenes, steps/s with 0.95 and 0.99:
 # 200 boxes 480 521, wall of bricks 753 689; four drops each of eight robots 13.4 13.2 microseconds a step.
 TO_THE_BOUNDARY = 0.95
-AT_REST = 1e-6  # shift of W' for the impulses of the start: 1e-4 30 (2,643), 1e-8 32 (1,749), and 31 (1,961) at 0.03
 CROSSOVER = 0.03  # nu below which Newton is tried, and factor of nu to the next try: 0.1 31 (2,196)
+SHORT = 0.3  # steps below halve theta: 20 of 24 walls, lagged 10
 # Solves with the same factors for the kink.  Balls, masses 1e6 apart, 12 problems of 300 contacts, 8 of 600: solved
 # (iterations).  None 8 of 10 (1,618), 7 (1,645); 6 12 (1,326), 8 (1,398).  A slope of |y_T| that is less where y_T has
 # just changed much took 1,100 and 1,257, but then one of three stacks of 1,000 contacts was no longer solved.
 CORRECTIONS = 6
 
 # Proximal point (`proximal_point`).
-# Newton steps of a subproblem, whose error is to fall to NEAR of the present one.  The interior point tries as many: 25
-# on the balls below 12 (1,058), 15 12 (1,095).  Direct methods are worth a try where as many factorisations are
-# affordable.
-INNER_LIMIT = 15
 # Steps of a rung that its share of the work is to end: proximal point with leaps, and the interior point's second go.
 # Balls, masses 1e6 apart, 1,000 contacts, 12 seeds that no number here was chosen on: with 300 steps of the interior
 # point alone 5 of the first 8 are solved, and with as many as it takes (128 to 443) all 12.
 PATIENT = 3_000
-PARALLEL, WORSE = 0.98, 1e3  # leaps: cosine of two steps that make one, factor of the error allowed; not varied
+# Leaps: cosine of two steps that make one, factor of the error allowed.  W of a stack of 24 contacts with errors of
+# 2e-7 in its entries, two that get here: with leaps 0.53 0.60 s, without 0.82 1.21 s.
+PARALLEL, WORSE = 0.98, 1e3
 
-# No solution (`wedged`).
-LARGEST_PROOF = 200  # contacts up to which a proof is looked for
-
-# Islands of scenes (`tree_newton`, `tree_ladder`): free bodies (FREE) and bodies on trees of joints (TREE).  "Robots":
-# 231 steps of eight robots dropped onto a plane that took more than 0.3 ms each; time of all together, all solved.
-# Numbers were varied one by one from a state that took 193 ms, those of START and slip from one that took 120 ms.
+# Islands of scenes (`tree_newton`, `tree_ladder`): free bodies and bodies on trees of joints.  "Robots": 231 steps of
+# eight robots dropped onto a plane that took more than 0.3 ms each; time of all together, all solved.
 AIM = 0.1  # of the tolerance: what a step of a motion leaves over, the next one has to bear
 CALM, WILD = 1e-3, 0.1  # least alpha while contacts change, and the largest: see `tree_newton`
 # Steps that are taken to get below AIM of the tolerance once it is met.  83 steps of boxes, 78 of the wall, mean ms:
 # 1 10.5 3.5, 2 11.5 3.6, 8 12.4 3.9, without an end 18.7 4.9; of a dropped a1 half of all steps were taken in vain.
 MORE = 2
-# Of a step, while the error grows by more.  83 steps of boxes: 5, 2.0 70 solved, 2, 100.0 74.  Robots: 5, 2.0 193 ms,
-# 2, 100.0 120 ms; but then a capsule in a hand that is led about slips by 1.7e-6 m, with 5, 2.0 by 1.3e-10 m.
-TREE_HALVINGS, GROWTH, FREE_HALVINGS, FREE_GROWTH = 5, 2.0, 2, 100.0
-FREE_ALPHA, TREE_ALPHA = 1e-5, 1e-4  # of Newton, at last: rounding must not move the loads of a grasp
-FREE_STEPS, TREE_STEPS = 200, 20  # of Newton at a time: see `tree_ladder`; robots: 10 leaves 4 of them
-FREE_SOFTER, SOFTER = (0.1, 1e-3, 1e-6), (0.1, 1e-2)  # softness, times the least size of a contact, to least norm
-SOFT_STEPS, SOFT_TOL = 25, 1e-9  # Newton steps for each, and the error that does; alpha too: what is soft is regular
-STEADY = 5e-10  # part of the loads that rounding of positions may move in a step
-LOOP_ALPHA = 1e-8  # of rows without bounds: of 120 random mechanisms 13 stop, with 1e-9 and 1e-11 15 and 16
-ROW_ALPHA = 1e-6  # of rows with bounds in linear equations: redundant motors share their load as before
-AT_BOUND = 1e-12  # of a bound: rounding of an impulse at it
-# An error above SLOW of the last, states as before: alpha holds up, and shrinks by LESS down to LEAST.  Robots: LESS of
-# 0.1 208 ms, of 0.01 193.  Where contacts slip the least is TREE_ALPHA: with 1e-10 robots take 97 ms instead of 120,
-# and capsules in a hand slip at dt = 2e-3 by 8.8e-6 instead of 1.3e-10 m.
-SLOW, LESS, LEAST = 0.1, 1e-2, 1e-10
-FREE_ROUNDS, FREE_PUSH, FARTHER = 4, 0.01, 10.0  # of the interior point; into the cones; growth after a round in vain
-INNER_STEPS, INNER_TOL = 60, 1e-7  # of the interior point, and an error left to Newton; robots: 40 193 ms, 60 203
-# Softness of the regular problems of the proximal point, times the least size of a contact, and its fall.  Robots, with
-# 0.1 132 ms, with 1e-4 120.
-START, FALL = 1e-4, 0.5
-FIRST_ROUNDS = 10  # of the proximal point, before the interior point is tried down to the tolerance; not varied
+# Of the error, by which a whole step is taken.  83 steps of boxes: 2.0 70 solved, 100.0 74.  Robots: 2.0 193 ms, 100.0
+# 120 ms; but then a capsule in a hand that is led about slips by 1.7e-6 m, with 2.0 by 1.3e-10 m.  Free bodies have
+# fewer halvings.  Walls hit at 8 to 27 m/s and boxes, 300 and 500 steps: none 5.5 s, 2 4.8 s, 5 5.1 s.
+GROWTH, FREE_GROWTH, FREE_HALVINGS = 2.0, 100.0, 2
+FREE_STEPS = 200  # of free bodies at a time, and rounds of the proximal point: see `tree_ladder`
+INNER_STEPS = 60  # of the interior point; 700 steps of boxes: 60 1.31 s, 200 1.56 s
+# Softness, times the least size of a contact, that leads to impulses of least norm.  Trees as free bodies: a box in a
+# grasp that slips turns by 4e-9 rad/s.
+SOFTER, TREE_SOFTER = (0.1, 1e-3, 1e-6), (0.1, 1e-2)
+SOFT_TOL = 1e-9  # error of a soft problem that does, and its alpha; part of the loads that rounding may move in a step
+SLOW = 0.1  # an error above it, of the last, with states as before: alpha holds up, and shrinks.  Robots: 193 ms
+FREE_ROUNDS, FREE_PUSH, FARTHER = 4, 0.01, 10.0  # of the interior point; into the cones; growth after one in vain
+# Fall of the softness of problems that lead to others.  That of the proximal point begins at TREE_ALPHA, times the
+# least size of a contact.  Robots, with 0.1 132 ms, with 1e-4 120.
+FALL = 0.25
 LEAST_MU = 1e-3  # smaller coefficients are taken as this by the interior point: its answer is a start only
-LEAST_SPEED = (
-    1e-4  # of the largest velocity: what pushes its start into the cones, at least; robots: 0 200 ms, this 193
-)
-SHORT = 0.3  # steps below halve theta: 20 of 24 walls, lagged 10
+SHARES = (0.9, 0.99, 0.9999, 1.0)  # of the coefficients (`tree_rest`): impulses on the edge of a cone would slip next
+ROUGHLY = 1e-4  # of the velocities: where softest contacts slip faster, there is no rest
+MOVES = 1e3  # times the tolerance: a contact that slips faster is not at rest
+HELD = 0.1  # of its slip now: a contact with less in the step before has been at rest

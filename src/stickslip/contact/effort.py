@@ -10,7 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as sparse_linalg
 
-from stickslip.contact.constants import DENSE_LIMIT, DENSE_SHARE, LARGEST, PIVOT
+from stickslip.contact.constants import DENSE_LIMIT, DENSE_SHARE, PIVOT
+
+# Sizes, and what a call may cost: promises, none of them chosen by measuring.
+LARGEST = 150_000_000  # bytes of a matrix: above, sweeps without W come first, and no sparse one is made dense
+AT_ONCE = 0.03  # seconds of work between two looks at the clock: 10 % of a limit of 0.3 s
+EFFORT, EFFORT_PER_CONTACT = 400.0, 0.1  # of a call; 1,000 contacts, masses 1e6 apart, take up to 22 s of 100
 
 # Timed on one core of 2026, like the numbers below.  Factorisations of 15,000 unknowns took twice their nominal time.
 SWEEP_BLOCK, SWEEP_CONTACT = 6e-9, 1.2e-7  # seconds of a sweep, per block of W and per contact

@@ -34,9 +34,10 @@ from stickslip.contact.constants import (
     AT_REST,
     CORRECTIONS,
     CROSSOVER,
-    INNER_LIMIT,
     NEAR,
+    NEWTON_STEPS,
     SHARP,
+    SHORT,
     TO_THE_BOUNDARY,
 )
 from stickslip.contact.contacts import Contacts
@@ -44,13 +45,12 @@ from stickslip.contact.effort import STEP, better_dense, factorise
 from stickslip.contact.method import Best, FrictionMethod, Outcome, Progress
 from stickslip.contact.newton import TOO_LONG, newton_iterations
 from stickslip.contact.on_bodies import DELTA, BodyEquations, newton_on_bodies
+from stickslip.contact.rounding import TINY
 from stickslip.jit import entry
+from stickslip.projections import EPS
 
 Direction = tuple[np.ndarray, np.ndarray, np.ndarray]  # of x, y, and velocities of bodies
 Solve = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-
-TINY = 1e-300
-LEAST_NU = 1e-15  # what is less is rounding
 
 
 def _norm_T(x: np.ndarray) -> np.ndarray:
@@ -166,7 +166,7 @@ class _Scaled:
 
     def newton(self, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
         """Newton from a point of the path."""
-        return newton_iterations(self.contacts, r, tol, INNER_LIMIT, progress, floor=SHARP, stall=5)
+        return newton_iterations(self.contacts, r, tol, NEWTON_STEPS, progress, floor=SHARP, stall=5)
 
     def regular(self, nu: float) -> float:
         """delta, for rows that others make redundant."""
@@ -232,7 +232,7 @@ class _OnBodies(_Scaled):
         return self.equations.solver(None, np.ascontiguousarray(blocks))
 
     def newton(self, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
-        progress.spend(INNER_LIMIT * self.contacts.factorisation_cost)
+        progress.spend(NEWTON_STEPS * self.contacts.factorisation_cost)
         return newton_on_bodies(self.contacts, r, tol)
 
     def regular(self, nu: float) -> float:
@@ -338,7 +338,7 @@ class InteriorPoint(FrictionMethod):
             error = contacts.error(candidate)
             best.offer(candidate, error)
             progress.note(error)
-            if best.error <= tol or not nu > LEAST_NU or progress.expired:
+            if best.error <= tol or not nu > EPS or progress.expired:
                 return Outcome(best.r, best.error, k + newton_steps)
             if not progress.affords(cost):
                 return Outcome(best.r, best.error, k + newton_steps, TOO_LONG)
@@ -361,7 +361,7 @@ class InteriorPoint(FrictionMethod):
             inverse = x * np.where(np.arange(d) == 0, 1.0, -1.0) / _determinant(x)[:, None]
             step, (dx, dy, dp) = here.bent(here.direction(residual, sigma * nu * inverse - y), NEAR * nu)
             x, y, p = x + step * dx, y + step * dy, p + step * dp
-            theta = 0.5 * theta if step < 0.3 else 0.5 * (1.0 + theta)
+            theta = 0.5 * theta if step < SHORT else 0.5 * (1.0 + theta)
             if not np.all(np.isfinite(x)):
                 return Outcome(best.r, best.error, k + newton_steps, "left the cone")
         return Outcome(best.r, best.error, self.limit + newton_steps)

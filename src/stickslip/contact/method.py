@@ -16,11 +16,13 @@ from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from stickslip.contact.constants import AT_ONCE, EFFORT
+from stickslip.contact.constants import CHECK_EVERY
 from stickslip.contact.contacts import Contacts
+from stickslip.contact.effort import AT_ONCE, EFFORT
 from stickslip.contact.problem import Stage
 from stickslip.lcp.problems import checked_count
 
+ENDLESS = 10**9  # iterations: the work is what ends a method
 SILENT = 5.0  # nominal seconds of work between two lines on stderr: people wait some seconds without asking
 
 
@@ -167,7 +169,7 @@ def sweep_until(
     done, error = 0, contacts.error(r)
     best = Best(r.copy(), error)
     each = cost * contacts.sweep_cost
-    at_once = max(1, int(min(50.0, AT_ONCE / (each + 1e-12))))
+    at_once = max(1, int(min(CHECK_EVERY, AT_ONCE / (each + 1e-12))))
     while done < limit and not error <= tol and not progress.expired:
         count = 1 if progress.record else min(max(1, done // 10), at_once, limit - done)
         sweep(r, count)

@@ -455,7 +455,7 @@ def _step_length(
     reference: float,
 ) -> float:
     t = 1.0
-    for _ in range(HALVINGS):
+    for _ in range(1 + HALVINGS):
         if value(u + t * du, r + t * dr) <= (1.0 - 1e-4 * t) * reference:
             break
         t *= 0.5

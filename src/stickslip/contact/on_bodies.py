@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as sparse_linalg
 
-from stickslip.contact.constants import INNER_LIMIT
+from stickslip.contact.constants import NEWTON_STEPS
 from stickslip.contact.contacts import Contacts
 from stickslip.contact.effort import factorise
 from stickslip.contact.method import Best, Outcome
@@ -92,7 +92,7 @@ def newton_on_bodies(contacts: Contacts, r: np.ndarray, tol: float) -> Outcome:
     n, d = len(contacts), contacts.dim
     form, equations = AlartCurnier(contacts), BodyEquations(contacts, np.ones(n * d), np.zeros(n * d))
     best, vain = Best(r, contacts.error(r)), 0
-    for k in range(INNER_LIMIT):
+    for k in range(NEWTON_STEPS):
         u = equations.velocity(r, equations.motion(r)) + contacts.q
         known, b = form.system(u, r, best.error)
         right = np.where(np.repeat(form.active, d), b, known)

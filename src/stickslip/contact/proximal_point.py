@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stickslip.contact.constants import INNER_LIMIT, NEAR, PARALLEL, TO_THE_BOUNDARY, WORSE
+from stickslip.contact.constants import NEAR, NEWTON_STEPS, PARALLEL, TO_THE_BOUNDARY, WORSE
 from stickslip.contact.contacts import Contacts
 from stickslip.contact.method import Best, FrictionMethod, Outcome, Progress
 from stickslip.contact.newton import TOO_LONG, newton_iterations
@@ -79,7 +79,7 @@ class ProximalPoint(FrictionMethod):
             wanted = max(NEAR * error, 0.3 * tol)
             inner = contacts.shifted(a * contacts.mean_diagonal, r)
             x, reached, count, note = newton_iterations(
-                inner, r.copy(), wanted, INNER_LIMIT, progress.silent(), floor=0.0
+                inner, r.copy(), wanted, NEWTON_STEPS, progress.silent(), floor=0.0
             )
             total += count
             if note == TOO_LONG:
@@ -99,8 +99,8 @@ class ProximalPoint(FrictionMethod):
             before = step
             if not settled:
                 a = min(3.0 * a, 10.0)
-            elif 5 * count <= INNER_LIMIT:
+            elif 5 * count <= NEWTON_STEPS:
                 a = max(0.4 * a, self.floor)
-            elif 2 * count > INNER_LIMIT:
+            elif 2 * count > NEWTON_STEPS:
                 a = min(1.5 * a, 10.0)
         return Outcome(best.r, best.error, total)

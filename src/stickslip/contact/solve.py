@@ -13,12 +13,12 @@ from stickslip.checks import checked_time, counted, unknown_name
 from stickslip.contact.alternating import Alternating
 from stickslip.contact.augmented_lagrangian import ProximalFixedPoint
 from stickslip.contact.auto import Ladder
-from stickslip.contact.constants import EFFORT, EFFORT_PER_CONTACT, LARGEST, LEAST_EFFORT
 from stickslip.contact.contacts import contacts_from
+from stickslip.contact.effort import EFFORT, EFFORT_PER_CONTACT, LARGEST
 from stickslip.contact.enumeration import Enumeration, all_impulses, check_size
 from stickslip.contact.interior_point import InteriorPoint
 from stickslip.contact.matrix_free import MatrixFreeContacts
-from stickslip.contact.method import FrictionMethod, Outcome, Progress
+from stickslip.contact.method import ENDLESS, FrictionMethod, Outcome, Progress
 from stickslip.contact.newton import ConeNewton
 from stickslip.contact.planar import PlanarSolver
 from stickslip.contact.problem import FrictionProblem, FrictionSolution, checked_measure
@@ -133,7 +133,7 @@ def _without_matrix(request: _Request, start: np.ndarray | None, crowded: bool) 
     """Sweeps without W; for half of the work where few bodies with many contacts each would fill it."""
     problem, progress = request.problem, request.progress
     contacts = MatrixFreeContacts(problem.W, problem.q, problem.mu, problem.dim, problem.gauge(request.measure, False))
-    method = Sweeps(100_000) if crowded else request.method
+    method = Sweeps(ENDLESS) if crowded else request.method
     part = progress.part(2.0 * progress.share) if crowded else progress
     r = np.zeros(len(problem.q)) if start is None else start
     outcome = _run(method, contacts, r, request.tol, part)
@@ -149,7 +149,7 @@ def _progress(
     problem: FrictionProblem, time_limit: float | None, record: bool, unlimited: bool, show: bool
 ) -> Progress:
     """The clock starts, and the work is planned: so much per contact, or what the time limit pays for."""
-    plan = min(EFFORT, LEAST_EFFORT + EFFORT_PER_CONTACT * problem.contacts)
+    plan = min(EFFORT, EFFORT_PER_CONTACT * (1 + problem.contacts))
     name = f"friction problem of {counted(problem.contacts, 'contact')}"
     tell = functools.partial(say, name) if show else None
     if time_limit is None:

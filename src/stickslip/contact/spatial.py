@@ -18,7 +18,6 @@ from stickslip.contact.any_section import one_contact_solutions
 from stickslip.contact.planar import SETTLED_NOT, PlanarProblem
 from stickslip.contact.sections import CrossSection, section_row
 from stickslip.contact.spatial_contact import (
-    AT_BOUND,
     DISC,
     friction_defect,
     section_extent,
@@ -27,6 +26,7 @@ from stickslip.contact.spatial_contact import (
 )
 from stickslip.lcp.gauss_seidel import one_contact
 from stickslip.lcp.residuals import IMPULSE_SHARE
+from stickslip.projections import AT_BOUND
 
 Section = Any
 """A row of numbers, see `spatial_contact`, or a `CrossSection` of a user's own class."""

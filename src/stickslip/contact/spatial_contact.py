@@ -23,9 +23,9 @@ import numpy as np
 
 from stickslip.contact.one_contact import slip_3d, unit
 from stickslip.jit import entry
+from stickslip.projections import AT_BOUND
 
 DISC, POLYGON, POWER = 0.0, 1.0, 2.0
-AT_BOUND = 1e-12  # share of the bound by which an impulse on the edge of its section may miss it
 FLAT = 1e-12  # a direction whose square is below this share, beside those before it, is theirs
 ANGLES = 96  # directions of slip between which the roots for a smooth section are bracketed
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from stickslip.checks import whole_number
-from stickslip.contact.constants import AT_ONCE, CHECK_EVERY, MEMORY
+from stickslip.contact.constants import CHECK_EVERY, MEMORY
 from stickslip.contact.contacts import Contacts
+from stickslip.contact.effort import AT_ONCE
 from stickslip.contact.gauss_seidel import Asked, Part, accelerated_sweeps, new_anderson
 from stickslip.contact.matrix_free import MatrixFreeContacts
 from stickslip.contact.method import Best, FrictionMethod, Outcome, Progress, sweep_until

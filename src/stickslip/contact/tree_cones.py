@@ -16,10 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stickslip.contact.constants import LEAST_MU
+from stickslip.contact.rounding import TINY
 from stickslip.contact.tree_problem import VelocityProblem, apply_frame, contact_velocities
 from stickslip.jit import kernel
-
-TINY = 1e-300
 
 
 class Cones(NamedTuple):

@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stickslip.contact.constants import LEAST_MU, LEAST_SPEED, LOOP_ALPHA, SHORT, TO_THE_BOUNDARY
+from stickslip.contact.constants import LEAST_MU, SHORT, TO_THE_BOUNDARY
+from stickslip.contact.rounding import LOOP_ALPHA
 from stickslip.contact.tree_blocks import assemble_tree, factor_matrix, solve_matrix
 from stickslip.contact.tree_cones import (
     Cones,
@@ -44,6 +45,7 @@ from stickslip.contact.tree_problem import (
     row_speed,
 )
 from stickslip.jit import kernel
+from stickslip.projections import EPS
 
 
 class Sides(NamedTuple):
@@ -100,7 +102,7 @@ def begin_tree(
     for i in range(n):
         for c in range(3):
             total += cones.u[i, c] ** 2
-    speed = push * max(math.sqrt(total / max(1.0, 3.0 * n)), LEAST_SPEED * scale)
+    speed = push * max(math.sqrt(total / max(1.0, 3.0 * n)), EPS * scale)
     for i in range(n):
         mu, x = max(contacts.mu[i], LEAST_MU), cones.r[i]
         x[0], x[1], x[2] = mu * r[i, 0], r[i, 1], r[i, 2]

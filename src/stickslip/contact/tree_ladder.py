@@ -43,22 +43,18 @@ from stickslip.contact.constants import (
     CALM,
     FALL,
     FARTHER,
-    FIRST_ROUNDS,
-    FREE_ALPHA,
     FREE_PUSH,
     FREE_ROUNDS,
     FREE_STEPS,
     INNER_STEPS,
-    INNER_TOL,
-    LESS,
     MORE,
+    MOVES,
+    NEWTON_STEPS,
+    SLOW,
     SOFT_TOL,
-    START,
-    STEADY,
-    TREE_ALPHA,
-    TREE_STEPS,
     WILD,
 )
+from stickslip.contact.rounding import FREE_ALPHA, ROOT, TREE_ALPHA
 from stickslip.contact.tree_interior import interior_tree
 from stickslip.contact.tree_newton import (
     TreeRoom,
@@ -73,7 +69,7 @@ from stickslip.contact.tree_newton import (
 )
 from stickslip.contact.tree_plan import Plan
 from stickslip.contact.tree_problem import TreeMotion, TreeProblem, copy_tree_motion, tree_motion_room
-from stickslip.contact.tree_rest import MOVES, lets_go, rest_tree, slips
+from stickslip.contact.tree_rest import lets_go, rest_tree, slips
 from stickslip.jit import kernel
 
 
@@ -88,9 +84,9 @@ def shift_bias(problem: TreeProblem, bias: np.ndarray, soft: float, centre: np.n
 class Laws(NamedTuple):
     """How well the laws are to hold in a motion.
 
-    tol : error that is asked for, times scale, the largest velocity [m/s].  sharp : the scale that Newton aims for, where
-    the scale is that of rounding.  noise : error that rounding of positions explains [m/s].  rounding : theirs, relative
-    to the velocities.  quick : what Newton leaves is not gone on with.
+    tol : error that is asked for, times scale, the largest velocity [m/s].  sharp : the scale that Newton aims at,
+    below the scale where that is one of rounding.  noise : error that rounding of positions explains [m/s].
+    rounding : theirs, relative to the velocities.  quick : what Newton leaves is not gone on with.
     tried : Newton from the impulses at hand has failed already.
     """
 
@@ -117,17 +113,17 @@ def by_proximal(
     centre, best, bias = tree_motion_room(n, k, m), tree_motion_room(n, k, m), problem.contacts.bias.copy()
     copy_tree_motion(motion, centre)
     copy_tree_motion(motion, best)
-    size, least, a = np.inf, np.inf, START
+    size, least, a = np.inf, np.inf, TREE_ALPHA
     for i in range(n):
         size = min(size, problem.contacts.size[i])
     for _ in range(rounds):
-        soft, reached = plain_rules(dim, AIM * tol * scale, TREE_STEPS, SOFT_TOL, a * size), np.inf
+        soft, reached = plain_rules(dim, AIM * tol * scale, NEWTON_STEPS, SOFT_TOL, a * size), np.inf
         copy_tree_motion(centre, motion)
         shift_bias(problem, bias, a * size, centre.contacts.r)
         reached = newton_tree(problem, plan, masses, motion, soft, room, 0.0)
         shift_bias(problem, bias, 0.0, centre.contacts.r)
         if not reached <= soft.tol:
-            a = min(a / FALL**2, 1.0 / LESS)
+            a = min(a / FALL**2, 1.0 / SLOW**2)
             continue
         a *= FALL
         copy_tree_motion(motion, centre)
@@ -156,8 +152,8 @@ def solve_tree_laws(
         tree_velocities(problem, masses, motion, room)
         return 0.0, 1
     enough, still = tol * scale, MOVES * tol * sharp
-    alpha = max(TREE_ALPHA, min(WILD, rounding / STEADY))
-    rules = TreeRules(dim, AIM * tol * sharp, TREE_STEPS, alpha, 0.0, CALM, CALM * scale)
+    alpha = max(TREE_ALPHA, min(WILD, rounding / SOFT_TOL))
+    rules = TreeRules(dim, AIM * tol * sharp, NEWTON_STEPS, alpha, 0.0, CALM, CALM * scale)
     if n == 0:
         copy_tree_motion(motion, start)
         least = follow_rows(problem, plan, masses, motion, room)
@@ -185,14 +181,14 @@ def solve_tree_laws(
             stage += 1
             if turn % 2 == 0:
                 copy_tree_motion(start if turn == 0 else best, motion)
-                near = AIM * tol if turn == 2 else max(INNER_TOL, AIM * tol)
+                near = AIM * tol if turn == 2 else max(ROOT, AIM * tol)
                 inner = plain_rules(dim, near * scale, INNER_STEPS, 0.0, 0.0)
                 interior_tree(problem, plan, masses, motion, inner, room, 1.0, scale)
-                last = plain_rules(dim, AIM * enough, TREE_STEPS, TREE_ALPHA, 0.0)
+                last = plain_rules(dim, AIM * enough, NEWTON_STEPS, TREE_ALPHA, 0.0)
                 error = newton_tree(problem, plan, masses, motion, last, room, noise)
             else:
                 copy_tree_motion(best, motion)
-                rounds = FIRST_ROUNDS if turn == 1 else FREE_STEPS
+                rounds = NEWTON_STEPS if turn == 1 else FREE_STEPS
                 error = by_proximal(problem, plan, masses, motion, room, laws, rounds)
             if error < least:
                 least = error
@@ -212,8 +208,8 @@ def solve_free_laws(
 ) -> tuple[float, int]:  # fmt: skip
     """`solve_tree_laws` for free bodies."""
     enough, best = tol * scale, room.found
-    rules = TreeRules(dim, AIM * enough, TREE_STEPS if quick else FREE_STEPS, FREE_ALPHA, 0.0, WILD, scale)
-    inner = plain_rules(dim, max(INNER_TOL, AIM * tol) * scale, INNER_STEPS, 0.0, 0.0)
+    rules = TreeRules(dim, AIM * enough, NEWTON_STEPS if quick else FREE_STEPS, FREE_ALPHA, 0.0, WILD, scale)
+    inner = plain_rules(dim, max(ROOT, AIM * tol) * scale, INNER_STEPS, 0.0, 0.0)
     if motion.contacts.r.shape[0] > 1 and unloaded_tree(motion):
         soften_tree(problem, plan, plan, motion, rules, room, scale)
     least, stage, push = newton_tree(problem, plan, plan, motion, rules, room, 0.0), 1, FREE_PUSH

@@ -31,25 +31,20 @@ import numpy as np
 
 from stickslip.contact.constants import (
     AIM,
-    AT_BOUND,
     CALM,
     FREE_GROWTH,
     FREE_HALVINGS,
-    FREE_SOFTER,
     GROWTH,
-    LEAST,
-    LESS,
-    LOOP_ALPHA,
+    HALVINGS,
     MORE,
-    ROW_ALPHA,
+    NEWTON_STEPS,
     SLOW,
-    SOFT_STEPS,
     SOFT_TOL,
     SOFTER,
-    TREE_ALPHA,
-    TREE_HALVINGS,
+    TREE_SOFTER,
 )
 from stickslip.contact.pool import Pool, table, truths, whole_numbers, zero_table, zeros
+from stickslip.contact.rounding import LOOP_ALPHA, ROW_ALPHA, TREE_ALPHA
 from stickslip.contact.tree_blocks import (
     Parts,
     assemble_tree,
@@ -78,6 +73,7 @@ from stickslip.contact.tree_problem import (
     row_speed,
 )
 from stickslip.jit import kernel
+from stickslip.projections import AT_BOUND
 
 
 class TreeRules(NamedTuple):
@@ -257,7 +253,7 @@ def try_tree_step(
 ) -> tuple[float, float]:
     """Go along dr and dz, half as far while the error grows too much; returns the new error and the part taken."""
     t, new, trial = 1.0, np.inf, room.trial
-    halvings, growth = (FREE_HALVINGS, FREE_GROWTH) if is_free(problem) else (TREE_HALVINGS, GROWTH)
+    halvings, growth = (FREE_HALVINGS, FREE_GROWTH) if is_free(problem) else (HALVINGS, GROWTH)
     for _ in range(1 + halvings):
         for i in range(room.dr.shape[0]):
             for k in range(3):
@@ -312,7 +308,7 @@ def newton_tree(
         changed = changed or slips or shifted or alpha != used
         if slow and error > SLOW * before and (not changed or (slips and AIM * error > rules.tol)):
             # the states stay: alpha is what holds up
-            share = max(LESS * share, min(share, (TREE_ALPHA if slips else LEAST) / rules.alpha))
+            share = max(SLOW * SLOW * share, min(share, (TREE_ALPHA if slips else SOFT_TOL) / rules.alpha))
             alpha = share * rules.alpha
             changed = slips or alpha != used
             if not changed:
@@ -422,9 +418,9 @@ def soften_tree(
     least, z = sizes[0], motion.z.copy()
     for i in range(sizes.shape[0]):
         least = min(least, sizes[i])
-    for turn in range(len(FREE_SOFTER) if is_free(problem) else len(SOFTER)):
-        a = FREE_SOFTER[turn] if is_free(problem) else SOFTER[turn]
-        soft = plain_rules(rules.dim, SOFT_TOL * scale, SOFT_STEPS, SOFT_TOL, a * least)
+    for turn in range(len(SOFTER) if is_free(problem) else len(TREE_SOFTER)):
+        a = SOFTER[turn] if is_free(problem) else TREE_SOFTER[turn]
+        soft = plain_rules(rules.dim, SOFT_TOL * scale, NEWTON_STEPS, SOFT_TOL, a * least)
         if not newton_tree(problem, plan, masses, motion, soft, room, 0.0) <= soft.tol:
             for i in range(r.shape[0]):
                 for k in range(3):

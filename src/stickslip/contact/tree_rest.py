@@ -19,6 +19,7 @@ import math
 
 import numpy as np
 
+from stickslip.contact.constants import FALL, HALVINGS, HELD, MOVES, NEWTON_STEPS, ROUGHLY, SHARES, SOFT_TOL, SOFTER
 from stickslip.contact.tree_newton import (
     TreeRoom,
     TreeRules,
@@ -31,15 +32,6 @@ from stickslip.contact.tree_newton import (
 from stickslip.contact.tree_plan import Plan
 from stickslip.contact.tree_problem import TreeMotion, TreeProblem, copy_tree_motion
 from stickslip.jit import kernel
-
-FIRST, FALL, LAST = 1.0, 0.25, 1e-6  # softness, times the least size of a contact
-SHARES = (0.9, 0.99, 0.9999, 1.0)  # of the coefficients: impulses on the edge of a cone would slip in the next step
-HALVINGS = 8  # of a step, while the error does not fall
-STEPS, DONE = 20, 1e-9  # Newton steps for each, and the change of the impulses that ends them, relative to these
-ROW_ALPHA = 1e-9  # of rows with bounds: what is soft is regular
-ROUGHLY = 1e-4  # of the velocities: where softest contacts slip faster, there is no rest
-MOVES = 1e3  # times the tolerance: a contact that slips faster is not at rest
-AT_REST = 0.1  # of its slip now: a contact with less in the step before has been at rest
 
 
 @kernel(apart=True)
@@ -62,7 +54,7 @@ def lets_go(motion: TreeMotion, before: np.ndarray, least: float, enough: float)
     for i in range(before.shape[0]):
         u = motion.contacts.u[i]
         slip = math.sqrt(u[1] * u[1] + u[2] * u[2])
-        found = found or (slip > least and before[i] < max(AT_REST * slip, enough) and not u[0] > least)
+        found = found or (slip > least and before[i] < max(HELD * slip, enough) and not u[0] > least)
     return found
 
 
@@ -130,19 +122,19 @@ def to_rest(
 ) -> None:
     """Take the impulses of a motion to those of the associated law with a share of the friction, of least norm."""
     contacts, r, trial = problem.contacts, motion.contacts.r, room.trial
-    rules, least = plain_rules(dim, 0.0, STEPS, ROW_ALPHA, 0.0), contacts.size[0]
+    rules, least = plain_rules(dim, 0.0, NEWTON_STEPS, SOFT_TOL, 0.0), contacts.size[0]
     for i in range(r.shape[0]):
         least = min(least, contacts.size[i])
-    soft = FIRST * least
-    while soft > LAST * least:
+    soft = SOFTER[0] * least
+    while soft > SOFTER[-1] * least:
         error = rest_error(problem, masses, motion, room, rules, soft, share)
-        for _ in range(STEPS):
+        for _ in range(NEWTON_STEPS):
             linearise_rows(problem, motion, rules, room)
             if not tree_step(problem, plan, room, True):
                 return
             t, new, size = 1.0, np.inf, 0.0
             change, other = room.dr.copy(), room.dz.copy()
-            for _ in range(HALVINGS):
+            for _ in range(1 + HALVINGS):
                 for i in range(r.shape[0]):
                     for k in range(3):
                         trial.contacts.r[i, k] = r[i, k] + t * change[i, k]
@@ -155,7 +147,7 @@ def to_rest(
                 t *= 0.5
             copy_tree_motion(trial, motion)
             error = new
-            if not error > DONE * size:
+            if not error > SOFT_TOL * size:
                 break
         soft *= FALL
 

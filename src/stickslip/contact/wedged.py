@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from stickslip.contact.constants import LARGEST_PROOF, SHARP
+from stickslip.contact.constants import DENSE_LIMIT, SHARP
 from stickslip.contact.contacts import Contacts
 
 
 def wedged_contacts(contacts: Contacts) -> np.ndarray | None:
     """Numbers of contacts that cannot all stop approaching; None where no proof was found, or the problem is large."""
-    if len(contacts) > LARGEST_PROOF:
+    if len(contacts) > DENSE_LIMIT:
         return None
     d, q_N = contacts.dim, contacts.q[:: contacts.dim]
     size = float(np.abs(q_N).max(initial=0.0))

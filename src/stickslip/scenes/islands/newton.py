@@ -23,7 +23,7 @@ import math
 import numpy as np
 
 from stickslip.contact.cones import natural_map_square, squares
-from stickslip.contact.constants import FREE_SOFTER, LESS, SLOW, SOFT_TOL, WINDOW
+from stickslip.contact.constants import SLOW, SOFT_TOL, SOFTER, WINDOW
 from stickslip.contact.newton import alart_curnier_slopes, alart_curnier_value, scale_rows
 from stickslip.jit import entry, kernel
 from stickslip.lcp.linear import lu_factor, lu_solve
@@ -173,7 +173,7 @@ def newton_island(
         if error <= EXACT or (best_error <= enough and stalled > 0) or stalled > STALLED:
             break
         if t == 1.0 and best_error > enough and error > SLOW * before and BLAMED * size < rest:
-            least = max(FLOOR, LESS * least)
+            least = max(FLOOR, SLOW * SLOW * least)
             alpha = min(alpha, least)
         before = error
         merits[k % WINDOW] = alart_curnier_value(u, z, mu, rho, dim, F)
@@ -225,7 +225,7 @@ def soften(
     start, found, soft_q, diagonal = z.copy(), z.copy(), np.empty(count), np.empty(count)
     for i in range(count):
         diagonal[i] = W[i, i]
-    for a in FREE_SOFTER:
+    for a in SOFTER:
         for i in range(count):
             d = a * (S[i] / largest) ** 2
             W[i, i] = diagonal[i] + d

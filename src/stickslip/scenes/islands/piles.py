@@ -24,13 +24,13 @@ import numpy as np
 
 from stickslip.contact.auto import hard_islands
 from stickslip.contact.constants import (
-    FREE_SOFTER,
     GOES,
     MOMENTUM,
     PULL,
     RISING,
     SMALL_PATCH,
     SOFT_TOL,
+    SOFTER,
     SWEEPS,
     TURN,
     TURNS,
@@ -74,7 +74,7 @@ def least_norm(problem: Contacts, weights: np.ndarray) -> np.ndarray | None:
     """
     progress, best, r = Progress(effort=FIRST_TOUCH_EFFORT), None, np.zeros_like(problem.q)
     progress.leave_out(compile_newton)
-    for a in FREE_SOFTER:
+    for a in SOFTER:
         outcome = newton_iterations(problem.shifted(a * weights, 0.0 * r), r, SOFT_TOL, SOFT_STEPS, progress, floor=0.0)
         if not outcome.error <= SOFT_TOL:
             break
