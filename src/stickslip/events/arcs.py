@@ -155,6 +155,7 @@ class Watch:
     kinks: int = 0  # how many indicators, the last ones, are levels of kinks
     looks: Callable[[Array, Callable[[Any], Array]], Looks] | None = None  # of the kinks
     corner: Callable[[float, float, Callable[[Any], Array]], float | None] | None = None  # first one inside a step
+    longest: Callable[[float], float] | None = None  # step from a time on
     grazes: int = 0
     grazed: tuple[float, int] | None = None  # time [s] and contact of the last graze
     touches: tuple[tuple[float, int], ...] = ()  # of the kinks, in the last step, see `Looks`
@@ -246,6 +247,8 @@ def _stepped(solver: Any, stand: Stand, watch: Watch) -> Callable[[Any], Array] 
     Across a corner of its forces a step is less exact than its error estimate says, and a corner that it enters and
     leaves again the estimate does not see at all.  So a step with a corner inside is taken anew, as far as the corner.
     """
+    if watch.longest is not None:
+        solver.max_step = watch.longest(stand.t)
     for aims in range(_AIMS + 1):
         if solver.step() is not None or not np.all(np.isfinite(solver.y)):
             return None

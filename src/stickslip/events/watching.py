@@ -66,6 +66,7 @@ class Watching(Present):
         return Watch(
             self._indicators, tol, gaps, armed, self.gap_tol, len(self.system.kink_contacts),
             None if levels is None else self._looks, None if self.corners is None else self._corner,
+            None if self.paces is None else self.paces.longest,
         )  # fmt: skip
 
     def _corner(self, begin: float, end: float, dense: Callable[[Any], Array]) -> float | None:
