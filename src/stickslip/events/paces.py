@@ -1,8 +1,11 @@
-"""How long steps of the integrator may be where functions of time change fast.
+"""How long steps of the integrator may be where functions of time or place change fast.
 
 A step across a pulse that none of its stages sees has no error, as far as its estimate tells.  What rests, or flies
 freely, takes steps as long as the run.  So the run is halved beforehand, until every function of time changes by little
 more than its own size within a part: its rate is bounded over all of it (`mechanisms.ranges`).
+
+Where a function of place is narrow, such as a bump of the ground, the motion decides when it is met.  There a step is
+taken anew, half as long, until the bounds over its parts say no more than what is seen between them.
 """
 
 from __future__ import annotations
@@ -19,6 +22,8 @@ from stickslip.mechanisms.ranges import Course, Range, Ranges
 _CHANGE = 8.0  # of half of what a function has for values: by so much it may change within a part
 _MOST = 2048  # parts; a function that needs more of them is fast everywhere, and every step notices it
 _LEAST = 1e-9  # share of the run: shorter parts are not halved
+_SEEN = 4.0  # times the change that is seen at nine places of a step: so much a function may change between them
+_NOTHING = 1e-9  # changes below this, and this share of a function, do not count
 _SHORTER = 0.25  # of a part: a step ends before a next one that is shorter than this
 
 
@@ -52,6 +57,42 @@ def paces_of(system: Any, p: Array, begin: float, end: float) -> Paces | None:
     found = [_parts(Ranges([x], functions.symbols), begin, end) for x in functions.held(p).expressions]
     ends = np.unique(np.concatenate([[begin, end], *found]))
     return Paces(ends) if len(ends) > 2 else None
+
+
+def narrow_functions(system: Any) -> Ranges | None:
+    """Functions of place, velocity and time that may be narrow, by (q, u, t); None where there are none."""
+    try:
+        equations = system.equations()
+    except (AttributeError, ValueError):
+        return None
+    return _narrow_functions(equations)
+
+
+@lru_cache(maxsize=64)
+def _narrow_functions(equations: Any) -> Ranges | None:
+    import sympy as sp
+
+    moving = {*equations.q, *equations.u}
+    rows = (equations.M, equations.h, equations.g_N, equations.W_N, equations.W_T, equations.w_hat_N, equations.w_hat_T)
+    kinds = (sp.exp, sp.tanh, sp.sinh, sp.cosh, sp.erf, sp.erfc, sp.atan)
+    found = {x for part in rows for x in part.atoms(*kinds) if moving & x.free_symbols}
+    symbols = (*equations.q, *equations.u, equations.t)
+    return Ranges(sorted(found, key=sp.default_sort_key), symbols, equations.parameters) if found else None
+
+
+def hides(functions: Ranges, states: tuple[list[Course], list[Course]]) -> bool:
+    """Whether functions may change within the parts of a step by far more than what is seen at their ends.
+
+    states : courses of all symbols, over the parts and at their ends
+    """
+    over, at = (functions.courses(given) for given in states)
+    for part, point in zip(over, at, strict=True):
+        seen = np.atleast_1d(0.5 * (np.asarray(point.value.low) + np.asarray(point.value.high)))
+        change = np.ptp(seen)
+        room = np.asarray(part.value.high) - np.asarray(part.value.low)
+        if np.any(room > _SEEN * change + _NOTHING * (1.0 + np.abs(seen).max())):
+            return True
+    return False
 
 
 @lru_cache(maxsize=64)
