@@ -171,7 +171,7 @@ class Followed(ContactLog):
         """
         points = prepare_at(self.twin, moment, self.pairs_old)
         held = held_choices(self.twin, points)
-        if engine.joints is None:
+        if engine.joints is None or self.twin.joints is None:
             return points, held, False
         rows = np.flatnonzero(engine.joints.row.used)
         limits = held.rows[held.rows % layout.ROWS_PER_JOINT == LIMIT]

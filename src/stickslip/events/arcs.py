@@ -15,6 +15,7 @@ from stickslip.events.modes import Mode
 
 SAMPLES = 8  # looks at the indicators in every step of the integrator
 SIMULTANEOUS = 1e-12  # events closer than this share of the run are one
+_HALVINGS = 16  # times that a step is halved for what it may hide
 _AIMS = 4  # times that a step is taken anew, to end at a corner
 _NEARLY = 0.3  # of what an indicator changes by between two samples: how near to zero it must come to be looked at
 
@@ -155,6 +156,8 @@ class Watch:
     kinks: int = 0  # how many indicators, the last ones, are levels of kinks
     looks: Callable[[Array, Callable[[Any], Array]], Looks] | None = None  # of the kinks
     corner: Callable[[float, float, Callable[[Any], Array]], float | None] | None = None  # first one inside a step
+    longest: Callable[[float], float] | None = None  # step from a time on
+    hides: Callable[[float, float, Callable[[Any], Array]], bool] | None = None  # something, in a step: too long
     grazes: int = 0
     grazed: tuple[float, int] | None = None  # time [s] and contact of the last graze
     touches: tuple[tuple[float, int], ...] = ()  # of the kinks, in the last step, see `Looks`
@@ -246,16 +249,23 @@ def _stepped(solver: Any, stand: Stand, watch: Watch) -> Callable[[Any], Array] 
     Across a corner of its forces a step is less exact than its error estimate says, and a corner that it enters and
     leaves again the estimate does not see at all.  So a step with a corner inside is taken anew, as far as the corner.
     """
-    for aims in range(_AIMS + 1):
+    if watch.longest is not None:
+        solver.max_step = watch.longest(stand.t)
+    aims, halvings = 0, 0
+    while True:
         if solver.step() is not None or not np.all(np.isfinite(solver.y)):
             return None
         dense: Callable[[Any], Array] = solver.dense_output()
-        corner = None if watch.corner is None or aims == _AIMS else watch.corner(stand.t, solver.t, dense)
-        if corner is None:
-            return dense
-        solver.t, solver.y, solver.f, solver.h_abs = stand.t, stand.y, stand.rate, corner - stand.t
+        length = solver.t - stand.t
+        if watch.hides is not None and halvings < _HALVINGS and watch.hides(stand.t, solver.t, dense):
+            end, halvings = stand.t + 0.5 * length, halvings + 1
+        else:
+            corner = None if watch.corner is None or aims == _AIMS else watch.corner(stand.t, solver.t, dense)
+            if corner is None:
+                return dense
+            end, aims = corner, aims + 1
+        solver.t, solver.y, solver.f, solver.h_abs = stand.t, stand.y, stand.rate, end - stand.t
         solver.status = "running"
-    return None
 
 
 def smooth_arcs(

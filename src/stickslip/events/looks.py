@@ -67,7 +67,7 @@ class Levels:
         if not length > 64.0 * np.spacing(max(abs(begin), abs(float(times[-1])))):
             return Looks(times, (), (), np.zeros(len(self.ranges.expressions)))
         C = _TO_COEFFICIENTS @ dense(begin + 0.5 * length * (1.0 + _POINTS)).T[:, : 2 * f]
-        search = _Search(self, C, begin, length, p)
+        search = _Search(C, begin, length, self, p)
         return search.through(times, skipped, dense, floor)
 
     def zeros(self, dense: Callable[[Any], Array], times: Array, p: Array) -> list[tuple[float, int]]:
@@ -91,19 +91,24 @@ def root_between(value: Callable[[float], float], a: float, b: float) -> float:
     return float(brentq(value, a, b, xtol=1e-16, rtol=1e-15))
 
 
-@dataclass(eq=False)
-class _Search:
-    """The search of one step: C (8, 2 f), Chebyshev coefficients of its states."""
+def courses_of(dense: Callable[[Any], Array], f: int, times: Array) -> tuple[list[Course], list[Course]]:
+    """Ranges of the states and of time: between the times (rising) of a step, and at them."""
+    begin, length = float(times[0]), float(times[-1] - times[0])
+    C = _TO_COEFFICIENTS @ dense(begin + 0.5 * length * (1.0 + _POINTS)).T[:, : 2 * f]
+    step = _Step(C, begin, length)
+    return step.courses(times[:-1], times[1:]), step.courses(times, times)
 
-    levels: Levels
+
+@dataclass(eq=False)
+class _Step:
+    """A step: C (8, 2 f), Chebyshev coefficients of its states."""
+
     C: Array
     begin: float
     length: float
-    p: Array
 
     def __post_init__(self) -> None:
         self.rates: Array = np.asarray(chebyshev.chebder(self.C) * (2.0 / self.length), float)
-        self.ranges = self.levels.ranges.held(self.p)
 
     def courses(self, a: Array, b: Array) -> list[Course]:
         """Of all symbols, between times a and b (n,)."""
@@ -119,6 +124,18 @@ class _Search:
 
     def _shares(self, a: Array, b: Array) -> tuple[Array, Array]:
         return 2.0 * (a - self.begin) / self.length - 1.0, 2.0 * (b - self.begin) / self.length - 1.0
+
+
+@dataclass(eq=False)
+class _Search(_Step):
+    """The search of one step."""
+
+    levels: Levels
+    p: Array
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.ranges = self.levels.ranges.held(self.p)
 
     def through(self, times: Array, skipped: np.ndarray | None, dense: Callable[[Any], Array], floor: float) -> Looks:
         """Halve the parts between the times until nothing is left to prove."""

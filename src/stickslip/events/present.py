@@ -15,6 +15,7 @@ from stickslip.events.accumulation import MEMORY, Blow
 from stickslip.events.arcs import Event, Stand, Watch
 from stickslip.events.book import EventBook, Kept, MotionError
 from stickslip.events.modes import ROUND_OFF, Mode, onto_contacts
+from stickslip.events.paces import narrow_functions, paces_of
 from stickslip.impacts.impact import Impact
 from stickslip.laws import ImpactLaw
 from stickslip.laws.slip import CONSTANT
@@ -61,6 +62,8 @@ class Present:
         self.law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)  # for its checks
         self.kinds = np.array(system.contact_kinds, dtype=int)
         self.f, self.span = system.n_dof, self.t_end - self.t
+        self.paces = paces_of(system, self.p, self.t, self.t_end)
+        self.narrow = narrow_functions(system)
         self.integrals = np.zeros(4 * n + 1)
         self.mode = Mode.free(n)
         self.disarmed: set[tuple[int, int]] = set()

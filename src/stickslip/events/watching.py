@@ -9,8 +9,9 @@ import numpy as np
 
 from stickslip.checks import Array
 from stickslip.events.arcs import SAMPLES, Watch
-from stickslip.events.looks import Levels, Looks
+from stickslip.events.looks import Levels, Looks, courses_of
 from stickslip.events.modes import ROUND_OFF, relative_velocities
+from stickslip.events.paces import hides
 from stickslip.events.present import Present
 from stickslip.mechanisms.system import CONSTRAINT, CONTACT, SPRING
 
@@ -66,7 +67,16 @@ class Watching(Present):
         return Watch(
             self._indicators, tol, gaps, armed, self.gap_tol, len(self.system.kink_contacts),
             None if levels is None else self._looks, None if self.corners is None else self._corner,
+            None if self.paces is None else self.paces.longest, None if self.narrow is None else self._hides,
         )  # fmt: skip
+
+    def _hides(self, begin: float, end: float, dense: Callable[[Any], Array]) -> bool:
+        """Whether a step may pass over something narrow, see `paces`."""
+        assert self.narrow is not None
+        if not end - begin > 1e-9 * self.span:
+            return False
+        times = np.linspace(begin, end, SAMPLES + 1)
+        return hides(self.narrow.held(self.p), courses_of(dense, self.f, times))
 
     def _corner(self, begin: float, end: float, dense: Callable[[Any], Array]) -> float | None:
         """The first corner of forces, or of the friction of a slipping contact, that a step passes in its inside.

@@ -1,0 +1,141 @@
+"""How long steps of the integrator may be where functions of time or place change fast.
+
+A step across a pulse that none of its stages sees has no error, as far as its estimate tells.  What rests, or flies
+freely, takes steps as long as the run.  So the run is halved beforehand, until every function of time changes by little
+more than its own size within a part: its rate is bounded over all of it (`mechanisms.ranges`).
+
+Where a function of place is narrow, such as a bump of the ground, the motion decides when it is met.  There a step is
+taken anew, half as long, until the bounds over its parts say no more than what is seen between them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from stickslip.checks import Array
+from stickslip.mechanisms.ranges import Course, Range, Ranges
+
+_CHANGE = 8.0  # of half of what a function has for values: by so much it may change within a part
+_MOST = 2048  # parts; a function that needs more of them is fast everywhere, and every step notices it
+_LEAST = 1e-9  # share of the run: shorter parts are not halved
+_SEEN = 4.0  # times the change that is seen at nine places of a step: so much a function may change between them
+_NOTHING = 1e-9  # changes below this, and this share of a function, do not count
+_SHORTER = 0.25  # of a part: a step ends before a next one that is shorter than this
+
+
+@dataclass(frozen=True, eq=False)
+class Paces:
+    """The parts of a run, by their ends (rising)."""
+
+    ends: Array
+
+    def longest(self, t: float) -> float:
+        """The longest step from t on: through the next part, or up to it where it is far shorter."""
+        ends = self.ends
+        i = int(np.searchsorted(ends, t, side="right"))  # the end of the present part
+        if i >= len(ends) - 1:
+            return float("inf")
+        own, following = ends[i] - ends[max(i - 1, 0)], ends[i + 1] - ends[i]
+        left = float(ends[i] - t)
+        enters = following >= _SHORTER * own or left < 1e-3 * following
+        return left + float(following) if enters else left
+
+
+def paces_of(system: Any, p: Array, begin: float, end: float) -> Paces | None:
+    """The parts of a run from begin to end [s]; None where one part will do."""
+    try:
+        equations = system.equations()
+    except (AttributeError, ValueError):  # another kind of system, or one that was given as functions
+        return None
+    functions = _functions_of_time(equations)
+    if functions is None or not end > begin:
+        return None
+    found = [_parts(Ranges([x], functions.symbols), begin, end) for x in functions.held(p).expressions]
+    ends = np.unique(np.concatenate([[begin, end], *found]))
+    return Paces(ends) if len(ends) > 2 else None
+
+
+def narrow_functions(system: Any) -> Ranges | None:
+    """Functions of place, velocity and time that may be narrow, by (q, u, t); None where there are none."""
+    try:
+        equations = system.equations()
+    except (AttributeError, ValueError):
+        return None
+    return _narrow_functions(equations)
+
+
+@lru_cache(maxsize=64)
+def _narrow_functions(equations: Any) -> Ranges | None:
+    import sympy as sp
+
+    moving = {*equations.q, *equations.u}
+    rows = (equations.M, equations.h, equations.g_N, equations.W_N, equations.W_T, equations.w_hat_N, equations.w_hat_T)
+    kinds = (sp.exp, sp.tanh, sp.sinh, sp.cosh, sp.erf, sp.erfc, sp.atan)
+    found = {x for part in rows for x in part.atoms(*kinds) if moving & x.free_symbols}
+    symbols = (*equations.q, *equations.u, equations.t)
+    return Ranges(sorted(found, key=sp.default_sort_key), symbols, equations.parameters) if found else None
+
+
+def hides(functions: Ranges, states: tuple[list[Course], list[Course]]) -> bool:
+    """Whether functions may change within the parts of a step by far more than what is seen at their ends.
+
+    states : courses of all symbols, over the parts and at their ends
+    """
+    over, at = (functions.courses(given) for given in states)
+    for part, point in zip(over, at, strict=True):
+        seen = np.atleast_1d(0.5 * (np.asarray(point.value.low) + np.asarray(point.value.high)))
+        change = np.ptp(seen)
+        room = np.asarray(part.value.high) - np.asarray(part.value.low)
+        if np.any(room > _SEEN * change + _NOTHING * (1.0 + np.abs(seen).max())):
+            return True
+    return False
+
+
+@lru_cache(maxsize=64)
+def _functions_of_time(equations: Any) -> Ranges | None:
+    """Functions of time and parameters in the equations of motion, but for polynomials and what has corners."""
+    import sympy as sp
+
+    cornered = (sp.Abs, sp.Max, sp.Min, sp.sign, sp.Heaviside, sp.Piecewise, sp.floor, sp.ceiling, sp.Mod)
+    known = {equations.t, *equations.parameters}
+    rows = (equations.M, equations.h, equations.g_N, equations.W_N, equations.W_T, equations.w_hat_N, equations.w_hat_T)
+    laws = (sp.Tuple(*law) for law in (equations.mu, equations.threshold, equations.mu_slip))
+    atoms = {x for part in (*rows, *laws) for x in part.atoms(sp.Function, sp.Pow) if equations.t in x.free_symbols}
+    found = [
+        x for x in atoms
+        if x.free_symbols <= known and not x.atoms(*cornered) and not (x.is_Pow and x.is_polynomial(equations.t))
+    ]  # fmt: skip
+    if not found:
+        return None
+    return Ranges(sorted(found, key=sp.default_sort_key), [equations.t], equations.parameters)
+
+
+def _parts(ranges: Ranges, begin: float, end: float) -> Array:
+    """Ends of parts within which a function changes little; none where it is fast everywhere."""
+    a, b, calm = np.array([begin]), np.array([end]), []
+    least, most = np.inf, -np.inf  # that the function has been seen to be
+    while len(a):
+        middle = 0.5 * (a + b)
+        point = ranges.courses([Course(Range(middle, middle), Range(1.0, 1.0))])[0].value
+        values = np.broadcast_to(point.low, len(a))
+        values = values[np.isfinite(values)]
+        least, most = min(least, float(values.min(initial=np.inf))), max(most, float(values.max(initial=-np.inf)))
+        course = ranges.courses([Course(Range(a, b), Range(1.0, 1.0))])[0]
+        low, high, rate = (np.broadcast_to(x, len(a)) for x in (course.value.low, course.value.high, course.rate.size))
+        with np.errstate(invalid="ignore"):
+            change = np.fmin(rate * (b - a), high - low)
+            width = max(most - least, 0.0)
+            quiet = (change <= 1e-12 * np.maximum(np.abs(low), np.abs(high))) | (
+                rate * (b - a) <= 0.5 * _CHANGE * np.maximum(width, 0.25 * (high - low))
+            )
+        quiet |= b - a <= _LEAST * (end - begin)
+        calm += [*b[quiet]]
+        a, b, middle = a[~quiet], b[~quiet], middle[~quiet]
+        if len(calm) + 2 * len(a) > _MOST:
+            return np.zeros(0)
+        a, b = np.append(a, middle), np.append(middle, b)
+    return np.array(sorted(calm))

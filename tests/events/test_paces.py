@@ -1,0 +1,54 @@
+"""Short pulses in time are not stepped over, however long the steps are beside them."""
+
+import math
+
+import pytest
+import sympy as sp
+
+import stickslip as ss
+
+x, v, a, b, c, t = sp.symbols("x v a b c t")
+
+
+def test_a_short_pulse_moves_a_block_at_rest():
+    """Slip lasts as long as the pulse, c.  So x is c^2 times a function of a and b: x_c = 2 x / c.
+
+    The step grew to the length of the run, and the block stayed where it was below c = 0.05 s.
+    """
+    force = b * sp.exp(-(((t - sp.Rational(12345, 10000)) / c) ** 2))
+    system = ss.LagrangianSystem.from_energies(
+        [x], velocities=[v], kinetic=v**2 / 2, contacts=[ss.DryFriction("pad", x, a)], forces=[force], time=t,
+        parameters={a: 1.0, b: 3.0, c: 0.2}, name="pushed",
+    )  # fmt: skip
+    start, found = ss.Scenario(system, [0.0], [0.0], 0.01, 3.0), []
+    for length in (0.2, 1e-3):
+        s = ss.sensitivity(start, ["a", "b", "c"], params={"c": length}, samples=2)
+        assert s.reliable and s.event_times.kinds == ("slips", "sticks")
+        way = float(s.trajectory.q[-1, 0])
+        assert s.end[0, 2] == pytest.approx(2.0 * way / length, rel=1e-9)
+        begin = 1.2345 - length * math.sqrt(math.log(3.0))  # where b exp(-((t - t_0) / c)^2) = a
+        assert s.event_times.t[0] == pytest.approx(begin, rel=1e-12)
+        found.append([way / length**2, *(s.end[0, :2] / length**2)])
+    assert found[1] == pytest.approx(found[0], rel=1e-8)
+
+
+def test_a_narrow_hill_delays_a_particle():
+    """v^2 / 2 + a exp(-((x - x_0) / c)^2) = 1 / 2: the delay behind the hill is c times a function of a."""
+    from scipy.integrate import quad
+
+    hill = a * sp.exp(-(((x - sp.Rational(2345, 1000)) / c) ** 2))
+    system = ss.LagrangianSystem.from_energies(
+        [x], velocities=[v], kinetic=v**2 / 2, potential=hill, parameters={a: 0.1, c: 0.002}, name="hill",
+        contacts=[ss.Contact("far", gap=x + 9)],
+    )  # fmt: skip
+    s = ss.sensitivity(ss.Scenario(system, [0.0], [1.0], 0.01, 6.0), ["a", "c"], samples=2)
+
+    def delayed(s):
+        return 1.0 / math.sqrt(1.0 - 0.2 * math.exp(-s * s)) - 1.0
+
+    def by_a(s):
+        return math.exp(-s * s) * (1.0 - 0.2 * math.exp(-s * s)) ** -1.5
+
+    delay, slope = (2.0 * quad(f, 0.0, 7.0, epsabs=1e-14)[0] for f in (delayed, by_a))
+    assert s.reliable and s.trajectory.q[-1, 0] == pytest.approx(6.0 - 0.002 * delay, abs=1e-10)
+    assert s.end[0] == pytest.approx([-0.002 * slope, -delay], rel=1e-6)
