@@ -21,7 +21,7 @@ from stickslip.on_request import service
 from stickslip.request import Checks, Records, RunOptions
 from stickslip.scenes.bodies import COORDINATES, VELOCITIES, Body
 from stickslip.scenes.scene import UNNAMED, Scene
-from stickslip.scenes.varied import free_names, varied
+from stickslip.scenes.varied import free_names, free_units, varied
 
 if TYPE_CHECKING:
     from stickslip.trajectory import Trajectory
@@ -209,6 +209,11 @@ class Scenario:
         system = self.system
         return (*system.parameter_names, *system.coordinate_names, *system.velocity_names)
 
+    @property
+    def units(self) -> Mapping[str, str]:
+        """Units of the `quantities` that have one."""
+        return self.system.units
+
     def with_values(self, values: Mapping[str, float]) -> Scenario:
         """The scenario with other values of some `quantities`."""
         params = {name: value for name, value in values.items() if name in self.system.parameter_names}
@@ -359,6 +364,10 @@ class SceneScenario(Scenario):
         """Names that `with_values` takes: surfaces, masses, sizes, loads, and the start of every body."""
         return free_names(self.scene)
 
+    @property
+    def units(self) -> Mapping[str, str]:
+        return free_units(self.scene)
+
     def with_values(self, values: Mapping[str, float]) -> SceneScenario:
         scene, starts = varied(self.scene, values)
         fresh = SceneScenario(scene, self.dt, self.t_end, self.title, self.source, self.options)
@@ -428,7 +437,7 @@ class SceneScenario(Scenario):
         t_end: float | None = None,
         stepper: Any = None,
         solver: Any = "auto",
-        law: Any = "newton",
+        law: Any = None,
         engine: Any = "auto",
         rule: str | None = None,
         cone: str | int | None = None,
@@ -444,21 +453,17 @@ class SceneScenario(Scenario):
     ) -> Trajectory:
         """Run the scene; keywords are those of `Scene.simulate` and override the scenario's own values.
 
-        None stands for the scenario's own value, or for what `Scene.simulate` does where it is not told.  Of solver,
-        law and engine a scene knows one each.
+        None stands for the scenario's own value, or for what `Scene.simulate` does where it is not told.  Of solver
+        and engine a scene knows one each.
         """
-        for name, value, allowed in (
-            ("solver", solver, ("auto",)),
-            ("engine", engine, ("auto", "compiled")),
-            ("law", law, ("newton",)),
-        ):
+        for name, value, allowed in (("solver", solver, ("auto",)), ("engine", engine, ("auto", "compiled"))):
             if value not in allowed:
                 raise ValueError(f"{name} of a scene must be {' or '.join(map(repr, allowed))}, got {value!r}.")
         groups = [kind for kind, given in ((Records, records), (Checks, checks)) if given is not None]
         grouped = {each.name for kind in groups for each in fields(kind)}
         own = {name: value for name, value in self.options.items() if name not in grouped}
         chosen = _given(
-            dt=dt, t_end=t_end, stepper=stepper, rule=rule, cone=cone, tol=tol, t0=t0, threads=threads,
+            dt=dt, t_end=t_end, stepper=stepper, law=law, rule=rule, cone=cone, tol=tol, t0=t0, threads=threads,
             overlap=overlap, control=control, progress=progress, records=records, checks=checks,
         )  # fmt: skip
         run = self.scene.simulate(**{"dt": self.dt, "t_end": self.t_end, **own, **chosen, **options})

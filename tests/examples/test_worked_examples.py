@@ -170,7 +170,7 @@ def test_one_command_tells_the_error_to_expect_and_that_of_tosses_kept_back(caps
     monkeypatch.setattr(cubes, "read", lambda path: kept if path.name == "kept.npz" else tosses)
     truth, judged = {"friction": 0.2, "restitution": 0.25}, []
 
-    def judge(tosses, models, splits, budget, path=None):
+    def judge(tosses, models, splits, budget, path=None, jobs=1):
         judged.append(len(tosses))
         missed = np.linspace(1.0, 2.0, len(tosses))[:, None, None] * np.ones((1, splits, 2))
         return {name: cubes.Judged(names, missed, missed, [truth, truth]) for name, names in models.items()}

@@ -18,8 +18,11 @@ def _case(system):
     return ss.library.friction_oscillator(), {"friction": (0.2, 0.4), "k_1": (80.0, 120.0)}, 2.0, 40
 
 
-def coverage(system, count, seed=7):
-    """Shares of fits whose 95 % intervals hold the truth, by name; deviations in standard errors (count, k); chi^2."""
+def coverage(system, count, seed=7, elsewhere=False):
+    """Shares of fits whose 95 % intervals hold the truth, by name; deviations in standard errors (count, k); chi^2.
+
+    elsewhere : fits begin anywhere in the ranges, and not at the truth
+    """
     model, free, end, samples = _case(system)
     truth = {name: model.parameters[name] for name in free}
     clean = model.simulate(dt=end / (samples - 1), t_end=end, stepper=ss.EventDriven(), progress=False)
@@ -27,8 +30,11 @@ def coverage(system, count, seed=7):
     for number in range(count):
         generator = np.random.default_rng([seed, number])
         noisy = {n: clean[n] + s * generator.standard_normal(len(clean.t)) for n, s in NOISE[system].items()}
-        data = {"t": clean.t, **noisy}
-        found = ss.fit(model, data, free, noise=NOISE[system], search=0, profile=False, progress=False)
+        data, begin = {"t": clean.t, **noisy}, model
+        if elsewhere:
+            place = np.random.default_rng([8, number])
+            begin = model.with_values({name: float(place.uniform(*ends)) for name, ends in free.items()})
+        found = ss.fit(begin, data, free, noise=NOISE[system], search=0, profile=False, progress=False)
         for k, (name, (low, high)) in enumerate(found.intervals.items()):
             held[name] += low <= truth[name] <= high
             off[number, k] = (found.values[name] - truth[name]) / found.standard_errors[name]
@@ -51,6 +57,16 @@ def test_intervals_hold_the_truth_as_often_as_they_say(system):
     for name, share in shares.items():
         assert 0.93 <= share <= 0.97, (name, share)
     assert np.all(np.abs(np.std(off, axis=0) - 1.0) < 0.1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", ["ball", "oscillator"])
+def test_fits_that_begin_elsewhere_are_those_that_begin_at_the_truth(system):
+    """200 fits from anywhere in the ranges, without a search: equal values, and equal shares of intervals."""
+    near, far = (coverage(system, 200, elsewhere=elsewhere) for elsewhere in (False, True))
+    assert np.max(np.abs(far[1] - near[1])) < 0.05 and np.max(np.abs(far[2] / near[2] - 1.0)) < 1e-3
+    assert far[0] == near[0]
+    assert all(0.9 <= share <= 0.99 for share in far[0].values())
 
 
 CUBE = {"friction": 0.2, "restitution": 0.3}

@@ -145,6 +145,35 @@ def test_a_scene_by_its_surface():
     assert abs(found.values["ball.restitution"] - 0.8) < 0.02
 
 
+def test_a_scene_is_fitted_under_the_law_that_is_asked_for():
+    """A bar that strikes with a corner and stops sliding: Poisson's law gives another spin; its own fit meets it."""
+    scene = ss.Scene(dim=2, name="bar")
+    scene.add_static(ss.HalfPlane((0, 1)))
+    scene.add_body(
+        ss.Polygon([(-0.1, -0.05), (0.1, -0.05), (0.1, 0.05), (-0.1, 0.05)]), mass=1.0, position=(0, 0.2),
+        orientation=0.6, velocity=(1, -2), friction=0.3, restitution=0.5, name="bar",
+    )  # fmt: skip
+    steps = {"dt": 1e-3}
+    run = scene.simulate(t_end=0.08, law="poisson", progress=False, **steps)
+    data, free = {"t": run.t[::5], "bar.omega": run["bar.omega"][::5]}, {"bar.restitution": (0.45, 0.55)}
+    asked = {"noise": 1e-3, "search": 0, "profile": False, "options": steps}
+    right = ss.fit(scene, data, free, law="poisson", **asked)
+    wrong = ss.fit(scene, data, free, **asked)
+    assert right.law == "Poisson" and wrong.law == "Newton" and right.chi2 < 1e-3 and wrong.chi2 > 1e3
+    with pytest.raises(ValueError, match="law must be given once"):
+        ss.fit(scene, data, free, law="poisson", **{**asked, "options": {**steps, "law": "newton"}})
+
+
+def test_a_free_start_counts_though_the_data_tells_one():
+    scene = ss.Scene(dim=2, gravity=0.0, name="disc")
+    scene.add_body(ss.Circle(0.1), mass=1.0, velocity=(1, 0), name="disc")
+    data = {"t": [0.0, 0.013, 0.025], "disc.x": [0.0, 0.026, 0.05], "start": {"disc.vx": 5.0}}
+    asked = {"noise": 1e-3, "search": 0, "profile": False, "options": {"dt": 1e-3, "every": 10}}
+    found = ss.fit(scene, data, {"disc.vx": (0.5, 3.0)}, **asked)
+    assert found.values["disc.vx"] == pytest.approx(2.0, abs=1e-6)  # the last sample lies behind the last record
+    assert "disc.vx" in str(found) and " m/s" in str(found) and "disc.x 0.001 m" in str(found)
+
+
 def test_a_function_that_builds_the_model():
     def build(height):
         return ss.library.bouncing_ball(restitution=0.8).starting({"y": height})
@@ -173,6 +202,8 @@ def test_a_function_that_builds_the_model():
         ({"data": {"before": [[0.0, -1.0]], "after": [[0.5, 0.5, 0.5]]}}, "after must have the shape"),
         ({"data": {"period": 1.0, "z": 2.0}}, "cycle: unknown"),
         ({"data": {"t": [0.0], "y": [1.0]}, "noise": None}, "more values than there are unknowns"),
+        ({"options": {"dt": 1e-3}}, "options of a mechanism must be near="),
+        ({"device": "abacus"}, "device must be cpu, gpu"),
     ],
 )
 def test_wrong_requests_are_named(change, words):

@@ -50,3 +50,21 @@ def test_the_least_minimum_of_a_chaotic_motion_is_found(end, samples, seed, begi
 def test_a_fit_follows_a_chaotic_motion_of_its_own_accord():
     found = ss.fit(_oscillator(0.95, 0.8), _film(60.0, 200, 5), FREE, noise=NOISE, search=0, profile=False)
     assert found.chi2 < 1.2 * found.degrees_of_freedom and "following" in found.remarks[0]
+
+
+@pytest.mark.slow
+def test_a_ball_on_a_shaking_table_is_followed_to_the_truth():
+    """One second at 30 Hz, over which a small distance grows 30,000 times: single shooting misses by 300 times."""
+    truth, noise = {"restitution": 0.8, "amplitude": 2e-3}, 2e-4
+    ball = ss.library.bouncing_ball_on_table
+    run = ball(**truth).simulate(dt=1.0 / 60.0, t_end=1.0, stepper="event-driven", progress=False)
+    film = {"t": run.t, "y": run["y"] + noise * np.random.default_rng(3).standard_normal(len(run.t))}
+    free = {"restitution": (0.6, 0.95), "amplitude": (1.5e-3, 2.5e-3)}
+    begin = {"restitution": 0.75, "amplitude": 2.1e-3}
+    problem, _ = prepared(ball(**begin), film, free, noise=noise)
+    near, least = problem.refine(problem.shares(np.array(list(truth.values()))))
+    first = problem.shares(np.array(list(begin.values())))
+    assert _growth(problem, 0, near) > 1e4 and _grown(problem, first, False)[1] > 100.0 * least
+    z, chi2 = followed(problem, first)
+    assert chi2 == pytest.approx(least, rel=1e-6) and least < 2.0 * problem.count
+    np.testing.assert_allclose(problem.values(z), list(truth.values()), rtol=3e-3)

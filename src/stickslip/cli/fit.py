@@ -1,5 +1,6 @@
 """`stickslip fit NAME data.csv --free friction=0:1`: parameters from measurements."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,6 +10,17 @@ from stickslip.cli.options import LawIfGiven, Name, Settings, grouped
 from stickslip.cli.output import Results, line
 from stickslip.cli.settings import range_from, scenario_with
 from stickslip.io.printable import plain
+
+
+@dataclass(frozen=True)
+class Searching:
+    """Options of the search over the ranges."""
+
+    search: Annotated[int | None, typer.Option(help="Points of the search; default: 64 or 16 per quantity.")] = None
+    seed: Annotated[int, typer.Option(help="Of search and bootstrap.")] = 0
+    device: Annotated[
+        str, typer.Option(help="Where the points run: cpu, gpu, auto or dask:ADDRESS.", metavar="WHERE")
+    ] = "cpu"
 
 
 @grouped
@@ -34,8 +46,6 @@ def fit(
         list[str] | None, typer.Option("--unit", help="Unit of a column, such as mm or deg.", metavar="COLUMN=UNIT")
     ] = None,
     law: LawIfGiven = None,
-    search: Annotated[int | None, typer.Option(help="Points of the search; default: 64 or 16 per quantity.")] = None,
-    seed: Annotated[int, typer.Option(help="Of search and bootstrap.")] = 0,
     level: Annotated[float, typer.Option(help="Probability that an interval holds the truth.")] = 0.95,
     bootstrap: Annotated[int, typer.Option(help="Number of fits to data made anew.")] = 0,
     shooting: Annotated[
@@ -45,12 +55,12 @@ def fit(
         Path | None,
         typer.Option("--resume", help="A file that keeps what was computed; a fit goes on from it.", metavar="FILE"),
     ] = None,
-    device: Annotated[str, typer.Option(help="Where the points of the search run, as in sweep.")] = "cpu",
     kept: Annotated[
         list[Path] | None,
         typer.Option("--kept", help="A motion kept back, predicted by the fit.", metavar="FILE"),
     ] = None,
     *,
+    searching: Searching,
     results: Results,
 ) -> None:
     """Find the parameters with which a system comes nearest to measured motions, with intervals."""
@@ -68,11 +78,11 @@ def fit(
         "law": law,
         "units": dict(_pairs(unit, "--unit")),
     }
-    task = (scenario, [str(path) for path in data], ranges)
+    task: Any = (scenario, [str(path) for path in data], ranges)
     unseen = _kept_back(task, kept, asked) if kept else None
     found = compute(
-        *task, noise=_noise(noise), search=search, seed=seed, level=level, bootstrap=bootstrap, shooting=shooting,
-        notes=resume, device=device, **asked,
+        *task, noise=_noise(noise), level=level, bootstrap=bootstrap, shooting=shooting, notes=resume,
+        search=searching.search, seed=searching.seed, device=searching.device, **asked,
     )  # fmt: skip
     beside, told = ({}, "") if unseen is None else _judged(task, found, unseen, asked)
     if results.plot is not None:

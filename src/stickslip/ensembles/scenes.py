@@ -24,7 +24,6 @@ from stickslip.run.scene_simulate import prepare_run
 from stickslip.scenario import SceneScenario
 from stickslip.scenes.scene import Scene
 from stickslip.scenes.start import Overlap
-from stickslip.scenes.varied import free_units
 
 OPTIONS = ("stepper", "rule", "cone", "law", "tol", "overlap", "penetration_tol", "on_failure")
 """Options of `Scene.simulate` that the members of an ensemble take."""
@@ -71,7 +70,7 @@ class SceneRequest:
 
     @property
     def units(self) -> dict[str, str]:
-        return free_units(self.system)
+        return dict(self.scenario.units)
 
     @property
     def asked(self) -> Asked:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from stickslip.fitting.result import Curve, Fit
 from stickslip.fitting.search import Search, points_of
 from stickslip.fitting.subject import Subject
 from stickslip.fitting.together import usual_points
-from stickslip.laws import ImpactLaw, law_from
+from stickslip.laws import ImpactLaw
 from stickslip.scenario import Scenario
 from stickslip.scenes.scene import Scene
 
@@ -34,6 +34,13 @@ _TOO_MUCH = 30.0  # a column this many times what the model says, all over the r
 _NO_UNIT = 30.0  # a factor this far from that of any unit is no unit
 _LOOKED_AT = 7  # points of the search at which units are looked at
 _ENOUGH = 5  # values of a column that tell a unit
+
+
+class Computing(TypedDict, total=False):
+    """How a fit is computed, where that is to be chosen."""
+
+    shooting: int | None
+    device: str
 
 
 @known_keywords
@@ -51,16 +58,15 @@ def fit(
     level: float = 0.95,
     profile: bool = True,
     bootstrap: int = 0,
-    shooting: int | None = None,
     options: Mapping[str, Any] | None = None,
-    device: str = "cpu",
     notes: Any = None,
     progress: Progress = None,
+    **computing: Unpack[Computing],
 ) -> Fit:
     """Find the parameters with which a model comes nearest to measurements, and how well the data fixes them.
 
     A search over the ranges is followed by Gauss-Newton steps.  Motions of mechanisms are predicted event by event,
-    with exact derivatives.  Scenes, and models that a function builds, are stepped, with differences.
+    with exact derivatives.  Scenes, and models of functions, are stepped, with differences.
 
     Parameters
     ----------
@@ -81,13 +87,13 @@ def fit(
     level : probability that an interval holds the truth
     profile : intervals by profile likelihood; False: from the covariance
     bootstrap : number of fits to data made anew
+    options : of `simulate` for stepped models (dt, tol, ...), of `limit_cycle` for cycles, {"near": 1e-3} for impacts
+    notes : a file that keeps what was computed, so that a fit that was broken off goes on
+    progress : as in all analyses
     shooting : pieces into which each motion is cut, with free starts that are tied to the piece before; 1: one piece;
         None: motions of mechanisms are cut where single shooting misses the data by far more than `noise` and a small
         distance grows a hundredfold
-    options : of `simulate` for stepped models (dt, tol, ...), of `limit_cycle` for cycles, {"near": 1e-3} for impacts
     device : where the points of the search run, as in `ensemble`
-    notes : a file that keeps what was computed, so that a fit that was broken off goes on
-    progress : as in all analyses
 
     Returns
     -------
@@ -99,10 +105,8 @@ def fit(
     RuntimeError : no point of the search has a motion
     """
     whole_number(seed, "seed", 0)
-    draws = whole_number(bootstrap, "bootstrap", 0)
-    share = real_number(level, "level")
-    if not 0.0 < share < 1.0:
-        raise ValueError(f"level must lie between 0 and 1, got {share:g}.")
+    draws, share = whole_number(bootstrap, "bootstrap", 0), _level(level)
+    shooting, device = computing.get("shooting"), computing.get("device", "cpu")
     pieces = None if shooting is None else whole_number(shooting, "shooting", 1)
     problem, subject = prepared(model, data, free, noise=noise, starts=starts, law=law, units=units, options=options)
     device_of(device, None, "scene" if subject.scenario is None else "mechanism")
@@ -126,7 +130,7 @@ def prepared(
 ) -> tuple[Problem, Subject]:  # fmt: skip
     """The least-squares problem of a fit, checked, and what is fitted; keywords as for `fit`."""
     names, low, high = _ranges(free)
-    subject = Subject(model, law_from(law), dict(options or {}), names, 0.5 * (low + high))
+    subject = Subject(model, law, dict(options or {}), names, 0.5 * (low + high))
     deviations = _deviations(starts, subject, names)
     experiments = subject.experiments(data, units, deviations)
     channels = list(dict.fromkeys(name for e in experiments for name in e.channel.tolist()))
@@ -217,7 +221,7 @@ def _result(
         tuple(intervals.blind_directions(problem, z, limit)), problem.residuals(z)[: problem.count][~problem.tied],
         noise, wanted.estimated, chi2, problem.count - problem.size, _starts_of(problem, z), curves,
         {name: (float(problem.low[i]), float(problem.high[i])) for i, name in enumerate(names)}, drawn, tuple(remarks),
-        problem.evaluations, wanted.seed,
+        problem.evaluations, wanted.seed, subject.units,
     )  # fmt: skip
 
 
@@ -294,6 +298,13 @@ def _check_directions(problem: Problem, looked_at: Sequence[Sequence[Array]], co
         f"over the first {time:.3g} s, where the model has {model:+.3g}: it falls upward; change the sign of the "
         "column, and of what was measured along with it."
     )
+
+
+def _level(level: Any) -> float:
+    share = real_number(level, "level")
+    if not 0.0 < share < 1.0:
+        raise ValueError(f"level must lie between 0 and 1, got {share:g}.")
+    return share
 
 
 def _ranges(free: Any) -> tuple[tuple[str, ...], Array, Array]:

@@ -49,6 +49,7 @@ class Fit:
     curves : measured and predicted values
     remarks : what the reader should know
     evaluations : predictions that were made;  seed : of search and bootstrap
+    units : of quantities and channels that have one
     """
 
     model: str
@@ -72,16 +73,17 @@ class Fit:
     remarks: tuple[str, ...] = ()
     evaluations: int = 0
     seed: int = 0
+    units: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return self.text()
 
     def _repr_html_(self) -> str:
         rows = [
-            (name, self.values[name], *self.intervals[name], "" if self.identifiable[name] else "not fixed by the data")
+            (name, self.values[name], *self.intervals[name], self.units.get(name, ""), self._said(name))
             for name in self.names
         ]
-        head = ("", "value", f"{100 * self.level:g} % from", "to", "")
+        head = ("", "value", f"{100 * self.level:g} % from", "to", "unit", "")
         return markup.table(rows, head, f"fit of {self.model} ({self.law})")
 
     @property
@@ -97,6 +99,9 @@ class Fit:
         low, high = np.quantile(self.bootstrap, [0.5 - 0.5 * self.level, 0.5 + 0.5 * self.level], axis=0)
         return {name: (float(low[k]), float(high[k])) for k, name in enumerate(self.names)}
 
+    def _said(self, name: str) -> str:
+        return "" if self.identifiable[name] else "not fixed by the data"
+
     def text(self) -> str:
         """Values with their intervals, as a table."""
         count = counted(self.degrees_of_freedom, "degree")
@@ -108,11 +113,11 @@ class Fit:
         ]
         for name in self.names:
             low, high = self.intervals[name]
-            said = "" if self.identifiable[name] else "   not fixed by the data"
-            lines.append(f"{name:{wide}}  {self.values[name]:12.6g}  [{low:12.6g}, {high:12.6g}]{said}")
+            said = "   ".join(word for word in (self.units.get(name, ""), self._said(name)) if word)
+            lines.append(f"{name:{wide}}  {self.values[name]:12.6g}  [{low:12.6g}, {high:12.6g}]  {said}".rstrip())
         for name, (low, high) in self.bootstrap_intervals.items():
             lines.append(f"bootstrap, {counted(len(self.bootstrap), 'fit')}: {name} [{low:.6g}, {high:.6g}]")
-        noise = ", ".join(f"{name} {value:.3g}" for name, value in self.noise.items())
+        noise = ", ".join(f"{name} {x:.3g} {self.units.get(name, '')}".rstrip() for name, x in self.noise.items())
         lines.append(f"noise ({'from the residuals' if self.noise_estimated else 'given'}): {noise}")
         lines += [f"not fixed: {words}" for words in self.unfixed]
         lines += [f"note: {words}" for words in self.remarks]
@@ -126,6 +131,7 @@ class Fit:
             "values": {name: plain(value) for name, value in self.values.items()},
             "intervals": {name: [plain(low), plain(high)] for name, (low, high) in self.intervals.items()},
             "bootstrap_intervals": {name: list(ends) for name, ends in self.bootstrap_intervals.items()},
+            "units": {name: self.units[name] for name in self.names if name in self.units},
             "level": self.level,
             "covariance": [[plain(x) for x in row] for row in self.covariance.tolist()],
             "identifiable": dict(self.identifiable),

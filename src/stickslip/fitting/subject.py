@@ -12,7 +12,7 @@ from stickslip.checks import Array, real_array, real_number, unknown_name
 from stickslip.fitting.data import Samples, samples_from
 from stickslip.fitting.directions import check_rates, check_start, rates_by_coordinate
 from stickslip.fitting.experiments import Cycle, Experiment, Impacts, Motion, Stepped
-from stickslip.laws import ImpactLaw
+from stickslip.laws import ImpactLaw, law_from
 from stickslip.scenario import Scenario, as_scenario
 from stickslip.scenes.varied import TURNS
 
@@ -23,9 +23,9 @@ class Subject:
     """The model of a fit: a mechanism, a scene, or a function that builds one of them."""
 
     def __init__(
-        self, model: Any, law: ImpactLaw, options: dict[str, Any], names: Sequence[str], middle: Array
+        self, model: Any, law: str | ImpactLaw | None, options: dict[str, Any], names: Sequence[str], middle: Array
     ) -> None:
-        self.law, self.options, self.names = law, options, tuple(names)
+        self.options, self.names = options, tuple(names)
         self.scenario: Scenario | None = None
         self.build: Callable[..., Any] | None = None
         self.moving: Scenario | None = None  # what an ensemble runs; a function builds a model for each value
@@ -44,7 +44,13 @@ class Subject:
         for name in names:
             if name not in known:
                 raise ValueError(f"free: {unknown_name('quantity', name, known)}")
+        self.law = law_from(law)
+        if self.build is not None:
+            if law is not None and options.setdefault("law", law) is not law:
+                raise ValueError("law must be given once, got it in law= and in options=.")
+            self.law = law_from(options.get("law", getattr(shown, "options", {}).get("law")))
         system = shown.system
+        self.units = dict(shown.units)
         self.usual = float(shown.t_end) if self.scenario is not None else np.inf  # [s]
         self.step = np.inf if self.scenario is not None else float(options.get("dt", shown.dt))  # [s]
         self.coordinates = tuple(system.coordinate_names)
@@ -84,6 +90,12 @@ class Subject:
                     found.append(self._motion(samples, deviations))
         if not found:
             raise ValueError("data must hold at least one experiment, got none.")
+        unused = [name for name in self.options if name != "near"]
+        if self.scenario is not None and unused and not any(isinstance(each, Cycle) for each in found):
+            raise ValueError(
+                f"options of a mechanism must be near= of its impacts, or those of a limit cycle, got {unused[0]!r}; "
+                "its motions go from event to event; a function that returns the model lets them be stepped."
+            )
         if len(found) > 1:
             for number, each in enumerate(found, 1):
                 each.name = f"{each.name} {number}" if each.name in ("data", "impacts", "cycle") else each.name
