@@ -34,7 +34,9 @@ from stickslip.mechanisms.system import KIND_NAMES
 from stickslip.trajectory import EVENT_KINDS, STATE_NAMES, Certificate, Energies, EventTable, ImpactTable, Trajectory
 
 READINGS = 20  # of a file that changes while it is read
-MOST_UNPACKED = 1100  # times as many bytes as it takes in the file that a compressed variable may have: gzip packs no closer
+MOST_UNPACKED = (
+    1100  # times as many bytes as it takes in the file that a compressed variable may have: gzip packs no closer
+)
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
