@@ -99,7 +99,7 @@ def test_units_belong_to_columns_and_times_to_runs():
         ("t,y\n0,1\n1\n", "row 3 must have 2 fields, got 1"),
         ("t,y\n0,one\n", "column 'y', row 2 must be a number, got 'one'"),
         ("t,t\n0,1\n", "a name of its own"),
-        ('t,y\n0,"' + 200_000 * "1", "must hold finite numbers, got inf"),
+        ('t,y\n0,"' + 200_000 * "1", "column 'y', row 2 must be a number, got '\"1"),
     ],
 )
 def test_files_that_cannot_be_read_are_named(tmp_path, text, words):

@@ -106,11 +106,20 @@ def test_bad_actions_are_one_line_and_change_nothing():
     env, many = sg.MechanismEnv(sg.Juggling()), sg.MechanismVectorEnv(sg.Juggling(), 2)
     before, _ = env.reset(seed=0)
     many.reset(seed=0)
-    for action, words in (([np.nan], "action must be finite"), ([0.0, 0.0], r"action must have shape \(1,\)")):
+    masked = np.ma.masked_array([0.5], True)
+    for action, words in (
+        ([np.nan], "action must be finite"),
+        ([0.0, 0.0], r"action must have shape \(1,\)"),
+        ([0.5 + 1j], "action must be"),
+        (masked, "action must be a plain array"),
+        ("up", "action must be an array of numbers"),
+    ):
         with pytest.raises(ValueError, match=words):
             env.step(action)
     with pytest.raises(ValueError, match=r"shape \(2, 1\)"):
         many.step(np.zeros(2))
+    with pytest.raises(ValueError, match="options must be a mapping"):
+        env.reset(options=[1.0])
     assert env.sim.t == 0.0 and env._observed().tolist() == before.tolist() and not many.members.steps.any()
 
 

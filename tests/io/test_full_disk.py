@@ -96,6 +96,14 @@ def test_a_file_that_does_not_fit_is_one_line(make, tmp_path):
         assert path.stat().st_size == pytest.approx(len(before), rel=0.05)
 
 
+@pytest.mark.parametrize("ending", ["hdf5", "dat"])
+def test_a_friction_file_that_does_not_fit_is_told_once(ending, tmp_path):
+    problem, path = ss.FrictionProblem(np.eye(30), -np.ones(30), np.full(10, 0.5)), tmp_path / f"x.{ending}"
+    with largest_file(100), pytest.raises(ValueError, match=r"x\.\w+ could not be written: \w[^.]*; \w[^.]*\.$"):
+        ss.write_friction_problem(problem, path)
+    assert not list(tmp_path.iterdir())
+
+
 RUNS = {
     "scene": (lambda: ss.library.scenes.cube_stack(2), {"dt": 1e-3, "t_end": 0.05}),
     "event-driven": (ss.library.bouncing_ball, {"dt": 1e-3, "t_end": 0.9, "stepper": "event-driven"}),

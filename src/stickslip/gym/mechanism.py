@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from stickslip.checks import Array
+from stickslip.checks import Array, real_array, shown
 from stickslip.ensembles.members import Members
 from stickslip.gym.task import Task
 from stickslip.run.simulator import Simulator, StepError
@@ -19,7 +20,7 @@ VECTOR_METADATA: dict[str, Any] = {**METADATA, "autoreset_mode": AutoresetMode.N
 
 def action_of(action: Any, low: np.ndarray, high: np.ndarray, shape: tuple[int, ...]) -> Array:
     """A checked action, cut to its bounds."""
-    array = np.asarray(action, float)
+    array = real_array(action, f"action must be an array of numbers of shape {shape}, got {shown(action)}.")
     if array.shape != shape:
         raise ValueError(f"action must have shape {shape}, got {array.shape}.")
     if not np.all(np.isfinite(array)):
@@ -57,7 +58,9 @@ class MechanismEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         """Begin an episode; `options` may have the start: {"q": ..., "u": ...}."""
         super().reset(seed=seed)
         q, u = self.task.start(self.np_random, 1)
-        given = options or {}
+        given = {} if options is None else options
+        if not isinstance(given, Mapping):
+            raise ValueError(f"options must be a mapping, such as {{'q': ..., 'u': ...}}, got {shown(given)}.")
         self.sim.set_state(t=0.0, q=given.get("q", q[0]), u=given.get("u", u[0]))
         self._done = 0
         return self._observed(), {}

@@ -20,6 +20,8 @@ from stickslip.io.disk import member, open_binary, reading, replacing, writing
 
 _COLUMNS, _ROWS = -1, -2  # values of nz: compressed columns, compressed rows
 LARGEST_INDEX = 2**40
+UNPACKED, MOST_UNPACKED = 64_000_000, 20
+"""Bytes that any array may have, and times as many as it takes in the file that a larger one may have."""
 
 
 def read_fclib(path: str | Path) -> FrictionProblem:
@@ -72,6 +74,11 @@ class _Group:
             raise ValueError(f"{self.name}/{name} must be a vector of numbers, got {_kind(found)}.")
         if found.compression is None and found.nbytes > max(64, found.id.get_storage_size()):
             raise ValueError(f"{self.name}/{name} has less data than its size says.")
+        if found.nbytes > max(UNPACKED, MOST_UNPACKED * found.id.get_storage_size()):
+            raise ValueError(
+                f"{self.name}/{name} unpacks to {found.nbytes >> 20} MB, more than {MOST_UNPACKED} times what the file "
+                "holds of it; write it without compression."
+            )
         values = np.asarray(found[()]).ravel()
         if not np.all(np.isfinite(values)):
             raise ValueError(f"{self.name}/{name} must be finite, got a value that is not.")

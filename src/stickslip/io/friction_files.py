@@ -42,7 +42,8 @@ def write_friction_problem(problem: FrictionProblem, path: str | Path) -> None:
     try:
         (write_dat if path.suffix == ".dat" else write_fclib)(problem, path)
     except OSError as reason:
-        raise ValueError(f"{str(path)!r} cannot be written: {reason.strerror or reason}.") from reason
+        told = f"cannot be written: {reason.strerror}." if reason.strerror else str(reason)  # which names the file
+        raise ValueError(f"{str(path)!r} {told}" if reason.strerror else told) from reason
 
 
 def _checked_path(path: str | Path) -> Path:

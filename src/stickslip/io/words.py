@@ -138,7 +138,7 @@ def _parsed(text: bytes, kind: type, count: int) -> np.ndarray | None:
     with warnings.catch_warnings():  # before NumPy 2.4 what is no number ends the text with a warning
         warnings.simplefilter("ignore", DeprecationWarning)
         try:
-            found = np.fromstring(text, kind, sep=" ")
+            found: np.ndarray = np.fromstring(text, kind, sep=" ")
         except ValueError:
             return None
     return found if len(found) == count else None

@@ -4,9 +4,11 @@ import re
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from stickslip.cli import main
+from stickslip.io.models import scene as scene_files
 from stickslip.io.models.file import model_from_text, read_model
 from stickslip.io.models.imports import imported
 from stickslip.io.models.toml_text import LARGEST_FILE, key_lines, parse_toml
@@ -187,6 +189,39 @@ def test_formulas_of_a_scene_are_short_together():
     text = f'stickslip = 1\nkind = "scene"\nname = "s"\ndim = 2\n[run]\ndt = 1e-3\nt_end = 1.0\n{bodies}'
     with pytest.raises(ValueError, match="formulas of a scene may have 30000 characters together, got"):
         model_from_text(text, "any.toml")
+
+
+def scene_of_hulls(count, corners):
+    """A scene file of bodies that are different hulls, with corners on a sphere."""
+    points = np.random.default_rng(1).normal(size=(count, corners, 3))
+    points /= np.linalg.norm(points, axis=2)[:, :, None]
+    bodies = "".join(
+        f'[[bodies]]\nname = "b{i}"\nmass = 1.0\nposition = [{10 * i}.0, 0.0, 0.0]\n'
+        f'shape = {{type = "convex-hull", points = {each.round(6).tolist()}}}\n'
+        for i, each in enumerate(points)
+    )
+    return f'stickslip = 1\nkind = "scene"\nname = "s"\ndim = 3\n[run]\ndt = 1e-3\nt_end = 1.0\n{bodies}'
+
+
+@pytest.mark.parametrize(
+    ("count", "corners"),
+    [(30, 160), *(pytest.param(*each, marks=pytest.mark.slow) for each in [(100, 160), (1000, 8)])],
+)
+def test_hulls_of_a_scene_are_made_within_a_second(count, corners):
+    text = scene_of_hulls(count, corners)
+    begin = time.process_time()
+    assert len(model_from_text(text, "any.toml").scenario.scene.bodies) == count + 1
+    assert time.process_time() - begin < SECOND
+
+
+def test_equal_hulls_of_a_file_are_one_and_others_are_counted(monkeypatch):
+    monkeypatch.setattr(scene_files, "MOST_HULLS", 2)
+    bodies = model_from_text(
+        scene_of_hulls(1, 8) + scene_of_hulls(1, 8).split("1.0\n", 1)[1].replace("b0", "b1"), "any"
+    )
+    assert bodies.scenario.scene.bodies[1].shape is bodies.scenario.scene.bodies[2].shape
+    with pytest.raises(ValueError, match=r"bodies\[2\]: a file may have at most 2 different convex hulls"):
+        model_from_text(scene_of_hulls(3, 8), "any.toml")
 
 
 # -- what reaches a terminal -------------------------------------------------------------------------------------------

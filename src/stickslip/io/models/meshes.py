@@ -17,8 +17,8 @@ from stickslip.scenes.shapes import MOST_ADDED, MOST_CORNERS, MassProperties
 
 LARGEST_MESH = 50_000_000
 """Bytes of a file of a mesh that are read."""
-MOST_POINTS, MOST_SCALED = 2_000_000, 800_000
-"""Corners of a mesh, and those of one mesh in all its scales together."""
+MOST_POINTS, MOST_SCALED, MOST_SCALES = 2_000_000, 200_000, 100
+"""Corners of a mesh; corners of one mesh in all its scales together, and its scales."""
 _BLOCK = 32  # directions that all corners are looked at along together
 
 

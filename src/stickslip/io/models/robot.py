@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from stickslip.checks import unknown_name
-from stickslip.io.models.meshes import MOST_SCALED, MeshFile, MeshHull, find_mesh, mesh_hull, read_mesh
+from stickslip.io.models.meshes import MOST_SCALED, MOST_SCALES, MeshFile, MeshHull, find_mesh, mesh_hull, read_mesh
 from stickslip.io.models.robot_content import Writer
 from stickslip.io.models.robot_links import Link, moved, turned
 from stickslip.io.models.robot_masses import CARRIER, carrier, repaired
 from stickslip.io.models.robot_shapes import Geometry, Pose
 from stickslip.io.models.robot_ties import Coupling, Rope, sorted_out, starts
+from stickslip.io.models.toml_text import ModelError
 from stickslip.io.models.xml_text import Element
 from stickslip.scenes.shapes import MassProperties
 
@@ -104,15 +105,9 @@ class Robot:
         try:
             if path not in self.meshes:
                 self.meshes[path] = read_mesh(path)
-            mesh, key = self.meshes[path], (path, tuple(scale))
-            if key not in self.hulls:
-                scales = sum(of == path for of, _ in self.hulls)
-                if scales and (scales + 1) * len(mesh.points) > MOST_SCALED:
-                    raise element.error(
-                        f"the mesh {name!r} may have {MOST_SCALED} corners in all its scales together, got more"
-                    )
-                self.hulls[key] = mesh_hull(mesh, scale, self.options.corners)
-            hull = self.hulls[key]
+            hull = self._hull(element, name, path, scale)
+        except ModelError:
+            raise
         except ValueError as problem:
             self.leave_out(element, f"the mesh {name!r}: {problem}".rstrip("."))
             return None
@@ -121,6 +116,19 @@ class Robot:
         corners = len(hull.points)
         self.leave_out(element, f"the mesh {name!r}, carried over as its convex hull of {corners} corners{within}")
         return geometry
+
+    def _hull(self, element: Element, name: str, path: Path, scale: list[float]) -> MeshHull:
+        """The hull of a mesh in a scale, computed once."""
+        mesh, key = self.meshes[path], (path, tuple(scale))
+        if key not in self.hulls:
+            scales = sum(of == path for of, _ in self.hulls)
+            if scales and (scales >= MOST_SCALES or (scales + 1) * len(mesh.points) > MOST_SCALED):
+                raise element.error(
+                    f"the mesh {name!r} may have {MOST_SCALES} scales, with {MOST_SCALED} corners in all of them, "
+                    "got more"
+                )
+            self.hulls[key] = mesh_hull(mesh, scale, self.options.corners)
+        return self.hulls[key]
 
     # -- the model file ------------------------------------------------------------------------------------------------
 
