@@ -95,6 +95,7 @@ class Memory(State):
     last_loaded : number of the last step with a normal impulse, (n,) int64
     carried : impulses of the step before where it was the first half of an impact, and 1 where a contact sticks, (n, 3)
     reach : gap up to which a contact that carried load in the step before does not count as open [m], (n,)
+    drift : how fast a contact that a blow has not parted may come apart since [m/s], (n,)
 
     The others are described in `State`.
     """
@@ -102,15 +103,16 @@ class Memory(State):
     def __init__(self, row: Array, p: Array, t0: float, dt: float, sizes: tuple[int, int, int]) -> None:
         self.row, self.p, self.t0, self.dt, self.sizes = row, p, t0, dt, sizes
         n_q, n_u, n = sizes
-        parts = np.split(row, np.cumsum([n_q, n_u, n, 2 * n, n, 3 * n, n]))
-        self.q, self.u, self.impulse_before, impulse_sum, last_loaded, carried, self.reach, self.book = parts
+        parts = np.split(row, np.cumsum([n_q, n_u, n, 2 * n, n, 3 * n, n, n]))
+        self.q, self.u, self.impulse_before, impulse_sum, last_loaded, carried, *rest = parts
+        self.reach, self.drift, self.book = rest
         self.impulse_sum, self.carried = impulse_sum.reshape(n, 2), carried.reshape(n, 3)
         self.last_loaded = last_loaded.view(np.int64)
 
     @classmethod
     def start(cls, q: Array, u: Array, p: Array, t0: float, contacts: int, dt: float) -> Memory:
         """State at the beginning of a run: q, u at t0 [s], with an empty book."""
-        size = len(q) + len(u) + 8 * contacts + codes.BOOK_SIZE
+        size = len(q) + len(u) + 9 * contacts + codes.BOOK_SIZE
         memory = cls(np.zeros(size), p, t0, dt, (len(q), len(u), contacts))
         memory.q[:], memory.u[:], memory.last_loaded[:] = q, u, -10
         return memory
