@@ -95,6 +95,7 @@ class Memory(State):
     last_loaded : number of the last step with a normal impulse, (n,) int64
     carried : impulses of the step before where it was the first half of an impact, and 1 where a contact sticks, (n, 3)
     reach : gap up to which a contact that carried load in the step before does not count as open [m], (n,)
+    drift : how fast a contact that a blow has not parted may come apart since [m/s], (n,)
 
     The others are described in `State`.
     """
@@ -107,12 +108,13 @@ class Memory(State):
         self.impulse_sum = row[end + n : end + 3 * n].reshape(n, 2)
         self.carried = row[end + 4 * n : end + 7 * n].reshape(n, 3)
         self.last_loaded = row[end + 3 * n : end + 4 * n].view(np.int64)
-        self.reach, self.book = row[end + 7 * n : end + 8 * n], row[end + 8 * n :]
+        self.reach, self.drift = row[end + 7 * n : end + 8 * n], row[end + 8 * n : end + 9 * n]
+        self.book = row[end + 9 * n :]
 
     @classmethod
     def start(cls, q: Array, u: Array, p: Array, t0: float, contacts: int, dt: float) -> Memory:
         """State at the beginning of a run: q, u at t0 [s], with an empty book."""
-        size = len(q) + len(u) + 8 * contacts + codes.BOOK_SIZE
+        size = len(q) + len(u) + 9 * contacts + codes.BOOK_SIZE
         memory = cls(np.zeros(size), p, t0, dt, (len(q), len(u), contacts))
         memory.q[:], memory.u[:], memory.last_loaded[:] = q, u, -10
         return memory

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+import sympy as sp
 
-from stickslip import library
+from stickslip import Contact, LagrangianSystem, Scenario, library
 
 OMEGA, LIFT = np.sqrt(9.81 / 0.3), 0.05
 STEPPERS = ["moreau-midpoint", "moreau-jean", "stewart-trinkle", "paoli-schatzman"]
@@ -51,3 +52,33 @@ def test_balls_that_swing_together_strike_together(stepper):
 def test_swings_by_the_kernels(stepper, balls, e):
     for dt in (1e-3, 3e-4, 1e-4, 3.7e-5):
         check(stepper, balls, e, dt, "compiled", 3)
+
+
+def pushed_apart(start, gap):
+    """Three balls on a line: the first one strikes at `start` [s] with 1 m/s; a second later a force parts the others.
+
+    They are 2 `gap` [m] apart half a second after that, and come back with 2 pi `gap` per second from 0.75 s on.
+    """
+    x, v, (t, begin, size) = sp.symbols("x_1:4"), sp.symbols("v_1:4"), sp.symbols("t begin size")
+    s, w = t - begin - 1, 2 * sp.pi
+    force = sp.Piecewise((0, s < 0), (size * w**2 * sp.cos(w * s), s < sp.Rational(3, 4)), (0, True))
+    system = LagrangianSystem.from_energies(
+        list(x), velocities=list(v), kinetic=sum(a**2 for a in v) / 2, forces=[0, 0, force],
+        contacts=[Contact(f"{i} and {i + 1}", gap=x[i] - x[i - 1], restitution_normal=1.0) for i in (1, 2)],
+        parameters={begin: start, size: gap},
+    )  # fmt: skip
+    return Scenario(
+        system=system, q0=np.array([-start, 0.0, 0.0]), u0=np.array([1.0, 0.0, 0.0]), dt=2e-3, t_end=start + 3.0
+    )
+
+
+@pytest.mark.parametrize("start", [1.0, pytest.param(1000.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("gap", [3e-8, 1e-6])
+def test_balls_that_a_blow_has_not_parted_strike_again(start, gap):
+    """How far they may have drifted apart goes with the time since the blow: rest before it took their rebound away."""
+    run = pushed_apart(start, gap).simulate(every=50)
+    assert run.complete and run.certificate.failed_steps == 0
+    speed = 2 * np.pi * gap
+    apart = np.interp(start + np.array([1.5, 1.8, 2.5]), run.t, run.q[:, 2] - run.q[:, 1])
+    np.testing.assert_allclose(apart, [2 * gap, gap - 0.05 * speed, 0.75 * speed - gap], rtol=0, atol=0.03 * gap)
+    assert run.u[-1, 2] - run.u[-1, 1] == pytest.approx(speed, rel=0.01)

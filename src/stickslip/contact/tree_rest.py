@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 
-from stickslip.contact.constants import FALL, HALVINGS, HELD, MOVES, NEWTON_STEPS, ROUGHLY, SHARES, SOFT_TOL, SOFTER
+from stickslip.contact.constants import FALL, HALVINGS, HELD, NEWTON_STEPS, ROUGHLY, SHARES, SOFT_TOL, SOFTER
 from stickslip.contact.tree_newton import (
     TreeRoom,
     TreeRules,

@@ -135,7 +135,8 @@ def _rescue(request: Request, layout: Any, row: Array, p: Array) -> bool:
     memory.impulse_sum[:] = row[layout.IMPULSE_SUM : layout.LAST_LOADED].reshape(c, 2)
     memory.last_loaded[:] = row[layout.LAST_LOADED : layout.CARRIED]
     memory.carried[:] = row[layout.CARRIED : layout.REACH_OF_MEMBER].reshape(c, 3)
-    memory.reach[:] = row[layout.REACH_OF_MEMBER : layout.STATUS]
+    memory.reach[:] = row[layout.REACH_OF_MEMBER : layout.DRIFT_OF_MEMBER]
+    memory.drift[:] = row[layout.DRIFT_OF_MEMBER : layout.STATUS]
     memory.book[:] = book[: codes.BOOK_SIZE]
     q_A, u_A = memory.q.copy(), memory.u.copy()
     block = Block.room(1, c, memory.sizes, every=step + 3)
@@ -149,7 +150,8 @@ def _rescue(request: Request, layout: Any, row: Array, p: Array) -> bool:
     row[layout.IMPULSE_SUM : layout.LAST_LOADED] = memory.impulse_sum.ravel()
     row[layout.LAST_LOADED : layout.CARRIED] = memory.last_loaded
     row[layout.CARRIED : layout.REACH_OF_MEMBER] = memory.carried.ravel()
-    row[layout.REACH_OF_MEMBER : layout.STATUS] = memory.reach
+    row[layout.REACH_OF_MEMBER : layout.DRIFT_OF_MEMBER] = memory.reach
+    row[layout.DRIFT_OF_MEMBER : layout.STATUS] = memory.drift
     book[: codes.BOOK_SIZE] = memory.book
     row[layout.STATUS] = codes.DONE
     states = block.state[0].astype(np.int64)

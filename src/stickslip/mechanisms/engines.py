@@ -432,7 +432,7 @@ class Reference(MechanismEngine):
         idle[problem.index] = False
         memory.impulse_before[idle] = 0.0
         memory.reach[idle if memory.step > 1 else slice(None)] = 0.0  # what forces close in the first step is none
-        memory.carried[:] = 0.0
+        memory.carried[:], memory.drift[idle] = 0.0, 0.0
         if report.sliding is not None and report.sliding.active:
             memory.carried[:, 2] = report.sliding.rests
             _raise_to(book, codes.FRICTION_ROUNDS, report.sliding.rounds)
@@ -506,8 +506,10 @@ class Reference(MechanismEngine):
                     schemes.widened.py_func(memory.reach[k], problem.rounding[k]) if open_within else memory.reach[k]
                 )
                 kept = events.kept_reach.py_func(reach)
+                kept += dt * memory.drift[k] if N == 0.0 else 0.0
                 if N > 5.0 * N_before:
-                    kept = events.kept_after_jump.py_func(kept, held, gamma_N[1], dt * float(memory.step - 1))
+                    memory.drift[k] = max(memory.drift[k], events.drift_of.py_func(held, gamma_N[1]))
+                    kept = max(kept, 2.0 * dt * memory.drift[k])
             memory.reach[k] = kept
             if N > 0.0:
                 memory.reach[k] = events.reach_of.py_func(dt, unloaded[k] > 0, *gamma_N, held, kept)

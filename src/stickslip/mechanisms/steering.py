@@ -102,7 +102,7 @@ def serve_members(rows: np.ndarray, P: np.ndarray, memories: np.ndarray, steer: 
         if row[at.status] == codes.DONE:
             run, rest = Run(P[i], 0.0, at.dt, 0, 0.0), row[0:0]
             kept = Kept(
-                row[:f], row[f : 2 * f], row[at.impulse : at.impulse + n], rest, rest, rest, rest, row[at.book :]
+                row[:f], row[f : 2 * f], row[at.impulse : at.impulse + n], rest, rest, rest, rest, rest, row[at.book :]
             )
             copy_numbers(memories[i], steer.now.memory)
             row[at.status] = float(serve(run, kept, steer, int(row[at.book + codes.STEPS])))

@@ -195,15 +195,13 @@ def kept_reach(reach):
 
 
 @dev
-def kept_after_jump(kept, held, gamma_N_E, since):
-    """The length that a contact keeps after an impulse that jumped, and changed gamma_N by `held`.
+def drift_of(held, gamma_N_E):
+    """How fast a contact may come apart after an impulse that jumped, and changed gamma_N by `held` [m/s].
 
     A contact that has not left (LEAVES) drifts apart by what is left of gamma_N: by rounding, and by what a solver may
-    leave.  How long it will is not known: balls that touch swing together from blow to blow.  `since`, for how long the
-    run has lasted [s], takes the place of that time.
+    leave.  Balls that touch swing together from blow to blow, and what they keep grows in each step without load.
     """
-    known = LEAVES if gamma_N_E <= LEAVES * held else CANCELLED
-    return max(kept, known * held * since)
+    return (LEAVES if gamma_N_E <= LEAVES * held else CANCELLED) * held
 
 
 @dev
@@ -222,6 +220,7 @@ def close_step(step, dt, directions, contacts, memory):
         if contacts.active[k] == 0:
             memory.N_before[k] = 0.0
             memory.reach[k] = 0.0
+            memory.drift[k] = 0.0
             continue
         N = contacts.Lambda[k, 0]
         T = contacts.Lambda[k, 1]
@@ -237,11 +236,13 @@ def close_step(step, dt, directions, contacts, memory):
         kept = 0.0
         if KEEPS and contacts.kinds[k] == CONTACT and step > 0:
             kept = kept_reach(memory.reach[k])  # but what forces close in the first step is no rounding error
+            kept += dt * memory.drift[k] if N == 0.0 else 0.0
         memory.reach[k] = kept
         if N > 0.0:
             new, held = memory.last_loaded[k] < step - 1, diagonal[k, 0] * N
             if KEEPS and contacts.kinds[k] == CONTACT and N > 5.0 * N_before:
-                kept = kept_after_jump(kept, held, gamma_E[k, 0], dt * float64(step))
+                memory.drift[k] = max(memory.drift[k], drift_of(held, gamma_E[k, 0]))
+                kept = max(kept, 2.0 * dt * memory.drift[k])
             memory.reach[k] = reach_of(dt, new, gamma_A[k, 0], gamma_E[k, 0], held, kept)
             memory.last_loaded[k] = step
     return work, rows
@@ -278,6 +279,7 @@ def release(memory, states):
         states[k] = OPEN
         memory.N_before[k] = 0.0
         memory.reach[k] = 0.0
+        memory.drift[k] = 0.0
 
 
 @dev

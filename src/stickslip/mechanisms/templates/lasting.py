@@ -144,12 +144,14 @@ def memory_of(k, memory):
     N_before = local_array(1, float64)
     total = local_array((1, 2), float64)
     reach = local_array(1, float64)
+    drift = local_array(1, float64)
     last_loaded[0] = memory.last_loaded[k]
     N_before[0] = memory.N_before[k]
     total[0, 0] = memory.total[k, 0]
     total[0, 1] = memory.total[k, 1]
     reach[0] = memory.reach[k]
-    return Remembered(last_loaded, N_before, total, reach, total, N_before)
+    drift[0] = memory.drift[k]
+    return Remembered(last_loaded, N_before, total, reach, total, N_before, drift)
 
 
 @dev
@@ -160,6 +162,7 @@ def remember(k, one, memory):
     memory.total[k, 0] = one.total[0, 0]
     memory.total[k, 1] = one.total[0, 1]
     memory.reach[k] = one.reach[0]
+    memory.drift[k] = one.drift[0]
 
 
 @dev

@@ -176,6 +176,7 @@ def take_state(run, kept, m):
         memory.last_loaded[k] = kept.last_loaded[k]
         memory.N_before[k] = kept.impulse_before[k]
         memory.reach[k] = kept.reach[k]
+        memory.drift[k] = kept.drift[k]
         memory.sticks[k] = kept.carried[k, 2]
         for i in range(2):
             memory.total[k, i] = kept.impulse_sum[k, i]
@@ -197,6 +198,7 @@ def give_state(m, kept):
         kept.last_loaded[k] = memory.last_loaded[k]
         kept.impulse_before[k] = memory.N_before[k]
         kept.reach[k] = memory.reach[k]
+        kept.drift[k] = memory.drift[k]
         if FRICTION_LAWS:
             kept.carried[k, 2] = memory.sticks[k]
         for i in range(2):

@@ -189,7 +189,7 @@ def new_march(run, book):
         laws=Laws(per_contact(), per_contact(), per_contact(), per_contact(), new_sections() if SPATIAL else None),
         law=new_law() if LAW != NEWTONS_LAW else None,
         contacts=new_contacts(step.dv),
-        memory=Remembered(flags(), per_contact(), pairs(), per_contact(), pairs(), per_contact()),
+        memory=Remembered(flags(), per_contact(), pairs(), per_contact(), pairs(), per_contact(), per_contact()),
         lcp=new_lcp() if SOLVER != GAUSS_SEIDEL and not SPATIAL else None,
         slip=new_slip() if FRICTION_LAWS else None,
         rounds=Rounds(one_number(), one_count(), one_number(), one_count()),

@@ -38,6 +38,7 @@ class Kept(NamedTuple):
     last_loaded: Array
     carried: Array
     reach: Array
+    drift: Array
     book: Array
 
 
@@ -231,6 +232,7 @@ class Remembered(NamedTuple):
     last_loaded (n,): number of the last step with a normal impulse.  N_before (n,): Lambda_N of the step before.
     total (n, 2): impulses since the last record.  reach (n,): how far a contact may seem open and yet take part.
     carried (n, 2): impulses of the first half of an impact.  sticks (n,): 1 where a contact sticks.
+    drift (n,): how fast a contact that a blow has not parted may come apart since [m/s].
     """
 
     last_loaded: Array
@@ -239,6 +241,7 @@ class Remembered(NamedTuple):
     reach: Array
     carried: Array
     sticks: Array
+    drift: Array
 
 
 class Lcp(NamedTuple):

@@ -49,7 +49,7 @@ function callKernel({exports, room, results}, args) {
 function started(kernels, source, {p, q0, u0, dt, changed, retuned, names}) {
   const n = source.kinds.length, {t0, depth} = source;
   const kept = {q: Float64Array.from(q0), u: Float64Array.from(u0), before: new Float64Array(n), sum: new Float64Array(2 * n),
-    loaded: new BigInt64Array(n).fill(-10n), carried: new Float64Array(3 * n), reach: new Float64Array(n), book: new Float64Array(source.book.size)};
+    loaded: new BigInt64Array(n).fill(-10n), carried: new Float64Array(3 * n), reach: new Float64Array(n), drift: new Float64Array(n), book: new Float64Array(source.book.size)};
   const gap = new Float64Array(n), answers = new Float64Array(3 * n);
   const [status, corrected] = callKernel(kernels.start, [...stateOf(kept, source, p, dt), table(gap, n), table(answers, n, 3), real(depth), whole(changed ? 1 : 0)]);
   source.kinds.forEach((kind, k) => {
@@ -66,7 +66,7 @@ function started(kernels, source, {p, q0, u0, dt, changed, retuned, names}) {
 function stateOf(kept, source, p, dt) {
   const f = kept.q.length, n = kept.before.length;
   return [table(p, p.length), real(source.t0), real(dt), whole(source.sweeps), real(source.tolerance),
-    table(kept.q, f), table(kept.u, f), table(kept.before, n), table(kept.sum, n, 2), table(kept.loaded, n), table(kept.carried, n, 3), table(kept.reach, n), table(kept.book, source.book.size)];
+    table(kept.q, f), table(kept.u, f), table(kept.before, n), table(kept.sum, n, 2), table(kept.loaded, n), table(kept.carried, n, 3), table(kept.reach, n), table(kept.drift, n), table(kept.book, source.book.size)];
 }
 
 /** The steps of a run, and its records as long arrays: t, q, u, impulse, state, gap, energy; impacts; the book. */
