@@ -386,7 +386,7 @@ class SceneEngine(Engine):
         )  # fmt: skip
 
     def search(self) -> Search:
-        self.near.count[0] = -1  # whatever was changed since
+        self.near.length[0] = -1  # whatever was changed since
         return Search(self.narrow, self.ignore, self.partners, self.candidates, self.near)
 
     def touching(self, side: int) -> Touching:

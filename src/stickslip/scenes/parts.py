@@ -75,7 +75,7 @@ class Near(NamedTuple):
     pairs: np.ndarray  # (k, 2) the list
     clear: np.ndarray  # (k,) how far the boxes of a pair are apart where the list was made, at least [m]; nan: unknown
     entry: np.ndarray  # (k,) number in the list of each candidate
-    count: np.ndarray  # (1,) pairs in the list; -1: there is none
+    length: np.ndarray  # (1,) pairs in the list; -1: there is none
 
 
 class Search(NamedTuple):

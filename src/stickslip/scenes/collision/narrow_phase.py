@@ -161,6 +161,17 @@ def look_apart(solids: Solids, search: Search, c: int, i: int, j: int, margin: f
     return apart
 
 
+@kernel(inline=True)
+def stay_apart(solids: Solids, search: Search, c: int, i: int, j: int, margin: float) -> bool:
+    """Whether the boxes of candidate c are farther apart than the margin, as far as its list knows."""
+    near, apart = search.near, False
+    if near.spare.shape[0] > 0:
+        apart = known_apart(solids.geoms, near, c, i, j, margin)
+        if not apart and is_open(near, c):
+            apart = look_apart(solids, search, c, i, j, margin)
+    return apart
+
+
 @kernel
 def table_mask(pairs: Pairs, count: int) -> int:
     """The part of the hash table that `count` pairs use, a quarter full at most, less 1: the rest is left alone."""
@@ -330,6 +341,14 @@ def take_points(solids: Solids, room: Room, i: int, j: int, new: Contacts, total
         no_hit(new, t)
 
 
+@kernel(inline=True)
+def note_pair(pairs: Pairs, k: int, key: int, first: int, count: int) -> None:
+    """Write down pair k of a step: its key, its first point and how many it has."""
+    pairs.entry.key[k] = key
+    pairs.entry.first[k] = first
+    pairs.entry.count[k] = count
+
+
 @kernel(apart=True)
 def contact_points(
     solids: Solids, search: Search, n_candidates: int, slop: float, found: Touching, known: Touching, n_old: int,
@@ -355,11 +374,8 @@ def contact_points(
         # a body that is hit at one corner turns, and drives another corner in
         if flat or geoms.kind[j] == SMOOTH or (geoms.kind[i] == CAPSULE and geoms.extent[i, 3] != WHOLE):
             margin += max(bodies.stir[a], bodies.stir[b])
-        if before < 0 and search.near.spare.shape[0] > 0 and geoms.kind[j] == HULL:
-            if known_apart(geoms, search.near, c, i, j, WIDER * margin):
-                continue
-            if is_open(search.near, c) and look_apart(solids, search, c, i, j, WIDER * margin):
-                continue
+        if before < 0 and geoms.kind[j] == HULL and stay_apart(solids, search, c, i, j, WIDER * margin):
+            continue
         if before >= 0 and flat and unmoved(bodies, old_pairs.entry.pose[before], a, b, STILL * slop, margin):
             count = old_pairs.entry.count[before]
             if total + count > new.gap.shape[0] or pairs >= new_pairs.entry.key.shape[0]:
@@ -389,9 +405,7 @@ def contact_points(
                 new_pairs.entry.pose[pairs, k] = bodies.mid[a, k]
                 new_pairs.entry.pose[pairs, 7 + k] = bodies.mid[b, k]
             new_pairs.entry.pose[pairs, 14] = margin
-        new_pairs.entry.key[pairs] = key
-        new_pairs.entry.first[pairs] = total
-        new_pairs.entry.count[pairs] = count
+        note_pair(new_pairs, pairs, key, total, count)
         pairs += 1
         total += count
     n_pairs[0] = pairs

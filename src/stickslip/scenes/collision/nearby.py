@@ -82,18 +82,18 @@ def list_pairs(bodies: Bodies, geoms: Geoms, search: Search, slop: float) -> Non
                 continue
             near.pairs[count, 0], near.pairs[count, 1], near.clear[count] = i, j, np.nan
             count += 1
-    near.count[0] = count
+    near.length[0] = count
 
 
 @kernel(apart=True)
 def near_pairs(bodies: Bodies, geoms: Geoms, search: Search, slop: float) -> int:
     """`candidate_pairs` from the list, which is made anew where it has to be."""
     near, count = search.near, ZERO
-    if near.count[0] >= 0:
+    if near.length[0] >= 0:
         note_moves(geoms, near)
-    if near.count[0] < 0 or not still_near(bodies, geoms, slop, near):
+    if near.length[0] < 0 or not still_near(bodies, geoms, slop, near):
         list_pairs(bodies, geoms, search, slop)
-    for k in range(near.count[0]):
+    for k in range(near.length[0]):
         i, j = near.pairs[k, 0], near.pairs[k, 1]
         if in_reach(bodies, geoms, slop, i, j):
             near.entry[count] = k
