@@ -318,7 +318,7 @@ def _law(stepper: Stepper, law: Any) -> ImpactLaw | None:
     if not has_kernel(chosen):
         raise ValueError(
             f"law {type(chosen).__name__} is of a class without a kernel, and ensembles need one; use simulate, or one "
-            f"of {', '.join(NAMED_LAWS)}."
+            f"of {', '.join(name for name, law in NAMED_LAWS.items() if has_kernel(law))}."
         )
     if not stepper.takes_laws:
         raise ValueError(f"law {chosen.name!r} runs with stepper 'moreau-midpoint' only, got {stepper.name!r}.")

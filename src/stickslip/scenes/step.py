@@ -52,6 +52,7 @@ from stickslip.scenes.islands.problem import island_of, islands, last_impulse
 from stickslip.scenes.islands.renewal import ROUNDS, linearise_joints, linearise_slips, renew
 from stickslip.scenes.islands.resisting import solve_resisting_joined
 from stickslip.scenes.islands.rolling import LOOK, any_resists, enough, most_sweeps, sweep
+from stickslip.scenes.islands.rolling_heaps import new_momentum, sweep_with_momentum
 from stickslip.scenes.islands.row_kinds import ARMATURE, SPRING
 from stickslip.scenes.islands.taut import stiffen, taut_work
 from stickslip.scenes.islands.trees import solve_joined, will_come_apart
@@ -469,8 +470,9 @@ def solve_resisting(island: Island, options: Options, residual: float, scale: fl
     """Sweep an island whose contacts resist rolling or spinning; returns its residual."""
     end_velocities(island, options.dim)
     done, most, still = 0, most_sweeps(island), False
+    many, momentum = island.last - island.first > 1, new_momentum(island)
     while done < most and not residual <= SHARPER * options.tol:
-        change = sweep(island, options.dim, LOOK)
+        change = sweep_with_momentum(island, options.dim, LOOK, momentum) if many else sweep(island, options.dim, LOOK)
         done += LOOK
         if enough(change, options, scale):
             residual = measure_island(island, options, scale, SHARPER * options.tol)

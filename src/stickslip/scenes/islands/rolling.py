@@ -30,6 +30,7 @@ INNER = 400  # rounds of a contact that is alone
 SHARED = 6  # rounds of one contact among others, in each sweep
 CHANGE = 4e-16  # of the impulses: a round that changes less is the last one
 SWEEPS = 20000  # of an island, divided by its contacts
+LEAST_SWEEPS = 8000  # whatever their number
 LOOK = 5  # sweeps from one look at the residual to the next
 
 
@@ -350,7 +351,7 @@ def turn_work(active: Active, i: int, v: np.ndarray, w: np.ndarray, end_a: np.nd
 @kernel
 def most_sweeps(island: Island) -> int:
     """Sweeps that an island is given: fewer, the more contacts it has."""
-    return max(200, SWEEPS // max(1, island.last - island.first))
+    return max(LEAST_SWEEPS, SWEEPS // max(1, island.last - island.first))
 
 
 @kernel

@@ -1,0 +1,58 @@
+"""Heaps of balls and discs whose contacts resist rolling: every step is solved, heaps rest and are steeper."""
+
+import math
+
+import numpy as np
+import pytest
+
+import stickslip as ss
+
+
+def poured(grains, dim, rolling, seed=0):
+    """Layers of ten discs, or sixteen balls, of radii from 45 to 50 mm fall on a floor; friction 0.5."""
+    rng, scene = np.random.default_rng(seed), ss.Scene(dim=dim)
+    floor, ball = (ss.HalfPlane((0, 1)), ss.Circle) if dim == 2 else (ss.HalfSpace((0, 0, 1)), ss.Sphere)
+    scene.add_static(floor, friction=0.5, rolling=rolling)
+    for i in range(grains):
+        r = rng.uniform(0.045, 0.05)
+        if dim == 3:
+            k, j = divmod(i, 16)
+            shift = 0.003 * rng.normal(), 0.003 * rng.normal()
+            place = (0.115 * (j % 4 - 1.5) + shift[0], 0.115 * (j // 4 - 1.5) + shift[1], 0.06 + 0.12 * k)
+        else:
+            k, j = divmod(i, 10)
+            place = (0.115 * (j - 4.5) + 0.002 * rng.normal() + 0.03 * (k % 2), 0.06 + 0.115 * k)
+        scene.add_body(ball(r), density=1000.0, position=place, friction=0.5, rolling=rolling)
+    return scene
+
+
+def slope(run, grains, dim):
+    """Of a heap, from mean height and mean distance from its middle [degrees]."""
+    q = run.q[-1].reshape(grains, -1)
+    away = np.linalg.norm(q[:, : dim - 1] - q[:, : dim - 1].mean(axis=0), axis=1).mean()
+    return math.degrees(math.atan(q[:, dim - 1].mean() / away))
+
+
+def solved(grains, dim, rolling, tol, t_end, seed=0):
+    run = poured(grains, dim, rolling, seed).simulate(dt=1e-3, t_end=t_end, tol=tol, every=50)
+    assert run.complete and run.certificate.failed_steps == 0, run.status
+    assert run.certificate.max_energy_gain < 1e-5 * run.energy.total[0]
+    return run
+
+
+def test_sixty_discs_fall_on_a_heap():
+    """At 0.43 s sweeps of normal, slip and rolling in turn did not settle."""
+    solved(60, 2, 1e-3, 1e-6, 0.45)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("dim", "tol"), [(2, 1e-4), (2, 1e-6), (3, 1e-4), (3, 1e-6)])
+def test_two_hundred_grains_that_resist_rolling(dim, tol):
+    solved(200, dim, 2e-3, tol, 0.8)
+
+
+@pytest.mark.slow
+def test_rolling_resistance_makes_heaps_steeper():
+    """Discs that roll freely run apart; an arm of a fifth of the radius holds a heap of them."""
+    flat, steep = (slope(solved(100, 2, rolling, 1e-4, 1.5), 100, 2) for rolling in (None, 1e-2))
+    assert flat < 12 and steep > flat + 4
