@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from stickslip import cli, library
 from stickslip.cli.run import _is_deep
 from stickslip.io.load import load
-from stickslip.run import records
+from stickslip.run import driver, records
 
 SHORT = ("run", "bouncing_ball", "--dt", "0.01", "--t-end", "0.6", "--engine", "reference")
 
@@ -49,6 +49,7 @@ def test_summary_is_readable(run):
 def test_summary_says_when_not_all_impacts_are_counted(run, monkeypatch, tmp_path):
     monkeypatch.setattr(records, "_MAX_EVENTS_IN_MEMORY", 1)
     monkeypatch.setattr(records, "_MAX_EVENTS_PER_PIECE", 1)
+    monkeypatch.setattr(driver, "_GROWTH", 4)  # several pieces
     code, out, _ = run(*SHORT[:4], "--t-end", "1.3", "--engine", "reference", "--out", tmp_path / "run.nc")
     assert code == 0 and "impacts     the first 1 (later ones are only in the file): table 1" in out
     assert len(load(tmp_path / "run.nc").impacts()) > 1

@@ -127,7 +127,7 @@ def test_a_scene_goes_on(tmp_path, killed_after):
         return ss.library.get("billiards").simulate(t_end=0.2, out=path, **options)
 
     path = tmp_path / "run.nc"
-    killed_after(4, lambda: run(path))
+    killed_after(2, lambda: run(path))
     assert 1 < len(load(tmp_path / "run.nc.part")) < len(run())
     assert_same(run(path, resume=True), run())
 
@@ -182,7 +182,7 @@ def test_a_scene_with_friction_laws_goes_on(tmp_path, killed_after):
 
     path, expected = tmp_path / "run.nc", run()
     assert len(set(expected.contact_state.ravel().tolist())) > 1
-    killed_after(3, lambda: run(path))
+    killed_after(2, lambda: run(path))
     assert 1 < len(load(tmp_path / "run.nc.part")) < len(expected)
     with pytest.raises(ValueError, match="its friction was another one"):
         run(path, kinetic=0.3, resume=True)

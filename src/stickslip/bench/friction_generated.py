@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from stickslip.contact.residual import MOST_ROUNDING, ROUNDINGS
 from stickslip.io.printable import plain
@@ -80,7 +81,7 @@ def independent_error(problem: Any, r: np.ndarray) -> float:
     In extended precision where the machine has it, so that it has no rounding of its own.  The package computes the
     violation of a contact from impulses in double precision, m (r_T - P(r_T - u_T / m)): one rounding more is its own.
     """
-    d, W = problem.dim, problem.matrix.tocsr().astype(np.longdouble)
+    d, W = problem.dim, sp.csr_matrix(problem.matrix).astype(np.longdouble)
     r, q, mu = (x.astype(np.longdouble) for x in (r, problem.q, problem.mu))
     u, R, q = (x.reshape(-1, d) for x in (W @ r + q, r, q))
     m = W.diagonal().reshape(-1, d).mean(axis=1)

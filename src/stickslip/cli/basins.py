@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stickslip.cli.options import Device, Dt, LongTEnd, Mechanism, Section, Settings, Stepper, grouped
+from stickslip.cli.options import DeviceIfGiven, Dt, LongTEnd, Mechanism, Section, Settings, Stepper, grouped
 from stickslip.cli.output import Results, line, multiplier_text
 from stickslip.cli.settings import mechanism_with, varied
 
@@ -25,7 +25,7 @@ def basins(
     dt: Dt = None,
     t_end: LongTEnd = None,
     tol: Annotated[float, typer.Option(help="Cycles that differ by more, relative, are two.", metavar="TOL")] = 0.03,
-    device: Device = None,
+    device: DeviceIfGiven = None,
     confirm: Annotated[
         bool, typer.Option("--confirm/--no-confirm", help="Judge every cycle by event-driven shooting.")
     ] = True,

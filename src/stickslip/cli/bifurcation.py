@@ -5,7 +5,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stickslip.cli.options import Device, Dt, LongTEnd, Mechanism, Section, Settings, SettleReturns, Stepper, grouped
+from stickslip.cli.options import (
+    DeviceIfGiven,
+    Dt,
+    LongTEnd,
+    Mechanism,
+    Section,
+    Settings,
+    SettleReturns,
+    Stepper,
+    grouped,
+)
 from stickslip.cli.output import Results, line, multiplier_text
 from stickslip.cli.settings import mechanism_with, range_from, varied
 
@@ -28,7 +38,7 @@ class Diagram:
     stepper: Stepper = "moreau-midpoint"
     dt: Dt = None
     t_end: LongTEnd = None
-    device: Device = None
+    device: DeviceIfGiven = None
     points: Annotated[
         int, typer.Option("--points", "--keep", help="Returns that are kept at the end of each run.", metavar="N")
     ] = 40

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from stickslip.cli.options import LawIfGiven, Name, Settings, grouped
+from stickslip.cli.options import Device, LawIfGiven, Name, Settings, grouped
 from stickslip.cli.output import Results, line
 from stickslip.cli.settings import range_from, scenario_with
 from stickslip.io.printable import plain
@@ -18,9 +18,7 @@ class Searching:
 
     search: Annotated[int | None, typer.Option(help="Points of the search; default: 64 or 16 per quantity.")] = None
     seed: Annotated[int, typer.Option(help="Of search and bootstrap.")] = 0
-    device: Annotated[
-        str, typer.Option(help="Where the points run: cpu, gpu, auto or dask:ADDRESS.", metavar="WHERE")
-    ] = "cpu"
+    device: Device = "cpu"
 
 
 @grouped

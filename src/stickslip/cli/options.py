@@ -77,13 +77,9 @@ _LAW = typer.Option(
 Law = Annotated[str, _LAW]
 LawIfGiven = Annotated[str | None, _LAW]
 Rtol = Annotated[float, typer.Option(help="Relative tolerance of the event-driven integrator.", metavar="TOL")]
-Device = Annotated[
-    str | None,
-    typer.Option(
-        help="Run as an ensemble on cpu (all cores), gpu, auto or dask:ADDRESS; default: one after the other.",
-        metavar="WHERE",
-    ),
-]
+_DEVICE = "Run as an ensemble on cpu (all cores), gpu, auto or dask:ADDRESS."
+Device = Annotated[str, typer.Option(help=_DEVICE, metavar="WHERE")]
+DeviceIfGiven = Annotated[str | None, typer.Option(help=_DEVICE, metavar="WHERE", show_default="one after the other")]
 Section = Annotated[
     str | None,
     typer.Option(

@@ -9,6 +9,7 @@ import typer
 
 from stickslip.cli.options import (
     AsJson,
+    Device,
     Dt,
     LawIfGiven,
     Name,
@@ -47,7 +48,7 @@ class Method:
     stepper: Stepper = "moreau-midpoint"
     solver: Solver = "auto"
     law: LawIfGiven = None
-    device: Annotated[str, typer.Option(help="cpu, gpu, auto or dask:ADDRESS.", metavar="WHERE")] = "cpu"
+    device: Device = "cpu"
     threads: Annotated[int | None, typer.Option(help="Threads of the cpu; default: all cores.", metavar="N")] = None
     tol: Annotated[float | None, typer.Option(help="Residual of contacts that members of a scene reach.")] = None
     overlap: Annotated[

@@ -749,7 +749,6 @@ def solve_joined(island: Island, options: Options, place: np.ndarray, quick: boo
     held, kept, order = truths(pool, n), whole_numbers(pool, n), whole_numbers(pool, m)
     grain, speed = coarsest(island), island_scale(island, 0.0)
     limit, stage, residual = max(speed, GRAINS * grain), 0, 0.0
-    sharp = max(speed, SHARPLY * GRAINS * grain)
     for i in range(n):
         kept[i] = i
     if n + k > 0 and set_sizes(contacts, rows, tree, plan.order, room.H, dim, held, order):
@@ -761,7 +760,7 @@ def solve_joined(island: Island, options: Options, place: np.ndarray, quick: boo
     noise = min(NOISES * grain, options.tol * limit) if n > 0 else 0.0
     rounding = grain / speed if speed > 0.0 else 0.0
     for again in range(1 + CLOSINGS):
-        asked_for = Laws(options.tol, limit, sharp, noise, rounding, dim, quick, tried)
+        asked_for = Laws(options.tol, limit, max(speed, SHARPLY * GRAINS * grain), noise, rounding, dim, quick, tried)
         error, more = solve_tree_laws(problem, plan, masses, motion, room, slid, asked_for)
         stage, tried = max(stage, more), False
         write_back(island, problem, motion, links, plan, room, (chosen, kept), dim)
