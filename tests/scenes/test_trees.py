@@ -182,3 +182,23 @@ def test_jointed_bodies_at_rest_are_taken_as_they_are():
         before = impulses
     assert kept > 120  # of 200; one of three where only the residual counts
     assert np.abs(engine.bodies.vel).max() < 1e-9
+
+
+def test_legs_between_their_limits_are_solved():
+    """A robot with four legs of two links in a drop of 0.14 m, among hulls, with motors that press on limits."""
+    rng, scene = np.random.default_rng(19), ss.Scene(dim=3)
+    scene.add_static(ss.HalfSpace((0, 0, 1)), friction=0.7)
+    trunk = scene.add_body(ss.Box((0.4, 0.2, 0.1)), mass=8.0, position=(0, 0, 0.5), friction=0.7)
+    for x in (-0.17, 0.17):
+        for y in (-0.14, 0.14):
+            thigh = scene.add_body(ss.Capsule(0.02, 0.12), mass=0.6, position=(x, y, 0.41), friction=0.7)
+            shank = scene.add_body(ss.Capsule(0.015, 0.12), mass=0.2, position=(x, y, 0.24), friction=0.7)
+            for a, b, z, goal, limit in ((trunk, thigh, 0.49, 0.6, 1.2), (thigh, shank, 0.325, 0.8, 1.5)):
+                motor = ss.Motor(target=float(rng.uniform(-goal, goal)), stiffness=60.0, damping=2.0, effort=30.0)
+                scene.add_revolute(a, b, (x, y, z), (0, 1, 0), motor=motor, limits=(-limit, limit))
+    for i in range(3):
+        corners = rng.normal(size=(int(rng.integers(6, 14)), 3))
+        corners *= rng.uniform(0.06, 0.12) / np.linalg.norm(corners, axis=1)[:, None]
+        scene.add_body(ss.ConvexHull(corners), mass=0.5, position=(-0.3 + 0.3 * i, 0, 0.12), friction=0.5)
+    run = scene.simulate(dt=5e-3, t_end=0.25, overlap="resolve")
+    assert run.complete and run.certificate.failed_steps == 0, run.status

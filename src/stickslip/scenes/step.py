@@ -466,13 +466,12 @@ def solve_free(
 
 
 @kernel(apart=True)
-def solve_resisting(island: Island, options: Options, residual: float, scale: float) -> float:
-    """Sweep an island whose contacts resist rolling or spinning; returns its residual."""
+def sweep_resisting(island: Island, options: Options, residual: float, scale: float, most: int, ahead: bool) -> float:
+    """Sweep an island whose contacts resist rolling or spinning, `most` times at the most; returns its residual."""
     end_velocities(island, options.dim)
-    done, most, still = 0, most_sweeps(island), False
-    many, momentum = island.last - island.first > 1, new_momentum(island)
+    done, still, momentum = 0, False, new_momentum(island)
     while done < most and not residual <= SHARPER * options.tol:
-        change = sweep_with_momentum(island, options.dim, LOOK, momentum) if many else sweep(island, options.dim, LOOK)
+        change = sweep_with_momentum(island, options.dim, LOOK, momentum) if ahead else sweep(island, options.dim, LOOK)
         done += LOOK
         if enough(change, options, scale):
             residual = measure_island(island, options, scale, SHARPER * options.tol)
@@ -480,6 +479,20 @@ def solve_resisting(island: Island, options: Options, residual: float, scale: fl
                 break
             still = change == 0.0
     return measure_island(island, options, scale, options.tol)
+
+
+@kernel
+def solve_resisting(island: Island, options: Options, residual: float, scale: float) -> float:
+    """Solve an island whose contacts resist rolling or spinning; returns its residual.
+
+    A few sweeps settle what is small.  Heaps need momentum.  What that leaves, a ball on a ball at times, goes back to
+    sweeps of each law in turn.
+    """
+    for turn in range(3):
+        residual = sweep_resisting(island, options, residual, scale, most_sweeps(island, turn), turn == 1)
+        if residual <= options.tol:
+            break
+    return residual
 
 
 @kernel

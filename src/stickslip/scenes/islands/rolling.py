@@ -30,7 +30,8 @@ INNER = 400  # rounds of a contact that is alone
 SHARED = 6  # rounds of one contact among others, in each sweep
 CHANGE = 4e-16  # of the impulses: a round that changes less is the last one
 SWEEPS = 20000  # of an island, divided by its contacts
-LEAST_SWEEPS = 8000  # whatever their number
+FEW = 12  # contacts of an island that is swept before momentum is tried
+LEAST_SWEEPS, FEWEST_SWEEPS = 8000, 200  # whatever their number: with momentum, and without
 LOOK = 5  # sweeps from one look at the residual to the next
 
 
@@ -349,9 +350,14 @@ def turn_work(active: Active, i: int, v: np.ndarray, w: np.ndarray, end_a: np.nd
 
 
 @kernel
-def most_sweeps(island: Island) -> int:
-    """Sweeps that an island is given: fewer, the more contacts it has."""
-    return max(LEAST_SWEEPS, SWEEPS // max(1, island.last - island.first))
+def most_sweeps(island: Island, turn: int) -> int:
+    """Sweeps that an island is given: few, then with momentum (turn 1), then without; a contact alone has one turn."""
+    n = max(1, island.last - island.first)
+    if turn == 0:
+        return SWEEPS if n == 1 else FEWEST_SWEEPS if n <= FEW else 0
+    if n == 1:
+        return 0
+    return max(LEAST_SWEEPS if turn == 1 else FEWEST_SWEEPS, SWEEPS // n)
 
 
 @kernel
