@@ -52,3 +52,15 @@ def test_a_narrow_hill_delays_a_particle():
     delay, slope = (2.0 * quad(f, 0.0, 7.0, epsabs=1e-14)[0] for f in (delayed, by_a))
     assert s.reliable and s.trajectory.q[-1, 0] == pytest.approx(6.0 - 0.002 * delay, abs=1e-10)
     assert s.end[0] == pytest.approx([-0.002 * slope, -delay], rel=1e-6)
+
+
+def test_terms_that_cancel_hide_nothing():
+    """On a circle x^2 + y^2 stays, bounds of its terms do not: each step was halved to 1e-9 s, without end."""
+    y, w = sp.symbols("y w")
+    turning = ss.LagrangianSystem.from_energies(
+        [x, y], velocities=[v, w], kinetic=(v**2 + w**2) / 2, potential=-a * sp.exp(-(x**2) - y**2),
+        parameters={a: 0.5 * math.e}, name="turning", contacts=[ss.Contact("far", gap=x + 9)],
+    )  # fmt: skip
+    run = ss.simulate(turning, [1.0, 0.0], [0.0, 1.0], dt=1e-5, t_end=0.1, stepper="event-driven", time_limit=2.0)
+    assert run.complete
+    assert run.q[-1] == pytest.approx([math.cos(0.1), math.sin(0.1)], abs=1e-9)

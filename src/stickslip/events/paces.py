@@ -23,7 +23,7 @@ _CHANGE = 8.0  # of half of what a function has for values: by so much it may ch
 _MOST = 2048  # parts; a function that needs more of them is fast everywhere, and every step notices it
 _LEAST = 1e-9  # share of the run: shorter parts are not halved
 _SEEN = 4.0  # times the change that is seen at nine places of a step: so much a function may change between them
-_NOTHING = 1e-9  # changes below this, and this share of a function, do not count
+_NOTHING = 1e-2  # changes below this, and this share of a function, do not count: a peak of exp, tanh or atan has 1
 _SHORTER = 0.25  # of a part: a step ends before a next one that is shorter than this
 
 
@@ -86,10 +86,13 @@ def hides(functions: Ranges, states: tuple[list[Course], list[Course]]) -> bool:
     states : courses of all symbols, over the parts and at their ends
     """
     over, at = (functions.courses(given) for given in states)
+    time = states[0][-1].value
+    length = np.asarray(time.high) - np.asarray(time.low)
     for part, point in zip(over, at, strict=True):
         seen = np.atleast_1d(0.5 * (np.asarray(point.value.low) + np.asarray(point.value.high)))
         change = np.ptp(seen)
-        room = np.asarray(part.value.high) - np.asarray(part.value.low)
+        with np.errstate(invalid="ignore"):  # bounds of the rate are nearer where terms cancel, such as in x^2 + y^2
+            room = np.fmin(np.asarray(part.value.high) - np.asarray(part.value.low), part.rate.size * length)
         if np.any(room > _SEEN * change + _NOTHING * (1.0 + np.abs(seen).max())):
             return True
     return False
