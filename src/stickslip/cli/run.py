@@ -221,7 +221,7 @@ def _forces_kept(scenario: "Scenario", options: dict[str, Any], resume: bool, st
     from stickslip.page.overlay import contact_options
 
     stepper = getattr(options["stepper"], "name", options["stepper"])
-    if resume or stepper not in scenario.steppers or not options["every"] > 0:
+    if resume or stepper not in (scenario.steppers or (stepper,)) or not options["every"] > 0:
         return {}
     return contact_options(scenario, steps / options["every"])
 
