@@ -49,6 +49,10 @@ def test_one_oblique_impact_under_all_laws(compare):
     for law, numbers in LAWS.items():
         assert [rows[law][key] for key in COLUMNS] == pytest.approx(numbers, abs=2e-10)
         assert rows[law]["energy_normal"] + rows[law]["energy_tangential"] == pytest.approx(rows[law]["energy_change"])
+    stronge = [rows["Stronge"][key] for key in COLUMNS]
+    assert [rows["Ratios of stiffness"][key] for key in COLUMNS] == pytest.approx(stronge, abs=1e-7)
+    algebraic = rows["Chatterjee-Ruina, 0"]  # (1 + e) 0.4 + 0.6 x 0.0625, as test_the_law_of_a_mechanism derives it
+    assert [algebraic[key] for key in COLUMNS[:2]] == pytest.approx((0.6375, -0.0625), abs=1e-12)
     lumped = rows["Stronge, lumped"]
     assert (lumped["tangential_velocity_after"], lumped["normal_velocity_after"]) == pytest.approx(
         (0.579974858, 0.475068910), abs=1e-9
@@ -68,7 +72,7 @@ def test_all_laws_agree_in_gross_slip(run, compare, before, numbers):
     setting = (*OBLIQUE[:-1], f"tangential_velocity={before}")
     _, rows = compare(*setting)
     solved = [row for row in rows.values() if row["refused"] is None]
-    assert len(solved) == 7
+    assert len(solved) == 9
     for row in solved:
         assert [row[key] for key in COLUMNS] == pytest.approx(numbers, abs=2e-10)
     assert "All laws agree" in run(*setting)[1]
@@ -79,13 +83,13 @@ def test_table_is_readable(run):
     assert (code, err) == (0, "")
     for part in ("0.7317073", "-0.2195122", "0.0487805", "-0.1334027", "0.4275252", "-0.1663596", "-0.1707978"):
         assert part in out
-    assert "forward slip, reverses" in out and "refused: Walton" in out and "7 of 7 solved" in out
+    assert "forward slip, reverses" in out and "refused: Walton" in out and "9 of 9 solved" in out
     assert "All laws agree" not in out and "grows" not in out
 
 
 def test_upright_bar_is_taken_by_walton(compare):
     _, rows = compare("compare-laws", "bar", "--set", "phi=90", "--set", "restitution_tangential=0.5")
-    assert "Newton, eps_T = 0.5" in rows and len(rows) == 6  # equal coefficients are listed once
+    assert "Newton, eps_T = 0.5" in rows and len(rows) == 8  # equal coefficients are listed once
     walton, newton = rows["Walton, eps_T = 0.5"], rows["Newton, eps_T = 0.5"]
     assert [walton[key] for key in COLUMNS] == pytest.approx([newton[key] for key in COLUMNS])
 

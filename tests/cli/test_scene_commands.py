@@ -32,13 +32,30 @@ def test_summary_of_a_scene_and_another_start(run):
     assert "cube.qw = 1, " in text  # a quaternion has no unit
 
 
+def test_a_scene_runs_with_any_of_its_impact_laws(run):
+    code, text, err = run("run", "billiards", "--t-end", "0.01", "--law", "chatterjee-ruina")
+    assert (code, err) == (0, "") and "chatterjee-ruina's law" in text
+
+
+def test_runs_that_keep_no_forces_are_exported_too(run, tmp_path):
+    """A resumed run, whose file has no contact points, and one that the event-driven judge does."""
+    page, out = tmp_path / "run.html", tmp_path / "run.nc"
+    assert run("run", "billiards", "--t-end", "0.01", "--out", out)[0] == 0
+    code, _, err = run("run", "billiards", "--t-end", "0.02", "--out", out, "--resume", "--export", page)
+    assert code == 0 and page.stat().st_size < 1_000_000, err
+    page.unlink()
+    code, _, err = run("run", "billiards", "--t-end", "0.01", "--stepper", "event-driven", "--export", page)
+    assert code == 0 and page.exists(), err
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (("run", "cube_stak"), "cube_stack"),
         (("run", "cube_stack", "--set", "cubs=3"), "cubes"),
         (("run", "cube_stack", "--set", "cube1.qw=0.5"), "unit quaternion"),
-        (("run", "cube_stack", "--law", "poisson"), "--law has no meaning for a scene, got 'poisson'"),
+        (("run", "cube_stack", "--law", "stronge-lumped"), "law of a scene must be 'newton', 'stronge', "),
+        (("run", "cube_stack", "--every", "0", "--export", "run.html"), "every must be a whole number >= 1, got 0."),
         (("run", "cube_stack", "--solver", "lemke"), "--solver has no meaning for a scene, got 'lemke'"),
         (("run", "cube_stack", "--stepper", "adaptive"), "features that change"),
         (("run", "cube_stack", "--set", "n=5"), "known: cubes, friction, cube1.x, cube1.y, "),

@@ -85,6 +85,28 @@ def test_a_file_that_is_no_mesh_is_refused_in_one_line(tmp_path, name, content, 
         ss.read_mesh(tmp_path / name)
 
 
+def test_a_byte_order_mark_hides_no_corner(tmp_path):
+    """It took the first corner, and shifted the numbers of all others, where it stood before it."""
+    text = "\n".join(obj((0, 0, 0)).splitlines()[2:])
+    (tmp_path / "cube.obj").write_bytes(b"\xef\xbb\xbf" + text.encode())
+    shape = ss.read_mesh(tmp_path / "cube.obj")
+    assert isinstance(shape, ss.ConvexHull) and np.array_equal(np.sort(shape.points, axis=0), np.sort(CORNERS, axis=0))
+
+
+def test_a_text_of_stl_that_was_cut_off_is_refused(tmp_path):
+    """Without its last triangles it was read as a mesh with a hole."""
+    words = ["solid"]
+    for triangle in triangles():
+        words += ["facet normal 0 0 0", "outer loop", *(f"vertex {x} {y} {z}" for x, y, z in triangle)]
+        words += ["endloop", "endfacet"]
+    path = tmp_path / "cut.stl"
+    path.write_bytes("\r\n".join(["\ufeff" + words[0], *words[1:], "endsolid"]).encode())
+    assert isinstance(ss.read_mesh(path, exact=True), ss.TriangleMesh)
+    path.write_text("\n".join(words[:-7]))
+    with pytest.raises(ValueError, match=r"cut.stl: the text of an STL file must end with endsolid: it was cut off."):
+        ss.read_mesh(path, exact=True)
+
+
 def test_an_exact_mesh_keeps_its_hollows(tmp_path):
     groove = tmp_path / "groove.obj"
     corners = [(x, y, abs(y)) for x in (-1, 1) for y in (-1, 0, 1)]

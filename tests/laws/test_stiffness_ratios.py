@@ -38,6 +38,24 @@ def by_springs(G, u, mu, e, n=1.0, kappa=None):
 # -- several contacts by ratios of stiffness ---------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("n", [1.0, 1.5])
+def test_small_restitution_is_met(n):
+    """One contact without friction leaves with e times its approach; with e = 0 it left with 8e-4 of it."""
+    for e in (0.0, 1e-6, 1e-3, 0.03, 0.3, 0.9):
+        Lambda, after = by_springs(2.0 * np.eye(3), [[-1.0, 0.0, 0.0]], 0.0, e, n)
+        assert after[0, 0] == pytest.approx(e, abs=2e-7) and Lambda[0, 0] == pytest.approx((1 + e) / 2, abs=1e-7)
+
+
+@pytest.mark.parametrize("n", [1.0, 1.5])
+def test_plastic_balls_stay_together(n):
+    """A ball meets two that touch, all without restitution: they go on together, at a third of its speed."""
+    G = np.zeros((6, 6))
+    G[0, 0] = G[3, 3] = 2.0
+    G[0, 3] = G[3, 0] = -1.0
+    Lambda, after = by_springs(G, [[-1.0, 0.0, 0.0], [0.0, 0.0, 0.0]], 0.0, 0.0, n)
+    assert after[:, 0] == pytest.approx(0.0, abs=2e-6) and Lambda[:, 0] == pytest.approx([2 / 3, 1 / 3], abs=1e-6)
+
+
 @pytest.mark.parametrize(
     ("model", "expected"),
     [("linear", (-0.1303, 0.1502, 0.9800)), ("hertz", (-0.0710, 0.0764, 0.9945))],
@@ -240,5 +258,6 @@ def test_wrong_numbers(make, words):
 
 def test_a_tuple_needs_one_number_per_contact():
     cradle = ss.library.newton_cradle(balls=3).system
-    with pytest.raises(ValueError, match="must be one number or 2, one per contact, got 3"):
-        ss.impact(cradle, np.zeros(3), [1.0, 0, 0], ss.StiffnessRatios(1.0, stiffness=(1.0, 2.0, 3.0)))
+    for numbers in ((1.0, 2.0, 3.0), (1.0,)):
+        with pytest.raises(ValueError, match=f"must be one number or 2, one per contact, got {len(numbers)}"):
+            ss.impact(cradle, np.zeros(3), [1.0, 0, 0], ss.StiffnessRatios(1.0, stiffness=numbers))

@@ -58,6 +58,8 @@ def laws(eps_N: float, eps_T: float) -> dict[str, "ImpactLaw"]:
         "Stronge": ss.Stronge(),
         "Stronge, lumped": ss.Stronge(model="lumped"),
         f"Walton, eps_T = {eps_T:g}": ss.Walton(),
+        f"Chatterjee-Ruina, {eps_T:g}": ss.ChatterjeeRuina(),
+        "Ratios of stiffness": ss.StiffnessRatios(),
     }
 
 

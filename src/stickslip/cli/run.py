@@ -3,6 +3,7 @@
 import math
 import sys
 import textwrap
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -174,9 +175,7 @@ def run(
     if "every" not in options:
         options["every"] = max(1, math.ceil(end / step / _MOST_RECORDS))
     if files.export is not None:
-        from stickslip.page.overlay import contact_options
-
-        options |= contact_options(scenario, end / step / options["every"])
+        options |= _forces_kept(scenario, options, files.resume, end / step)
     files.check()
     if files.animate is not None and scenario.drawing is None:
         raise ValueError(f"--animate: {scenario.system.name} has no drawing, so there is no film of it.")
@@ -215,6 +214,16 @@ def _options(model: "Model", given: dict[str, Any]) -> dict[str, Any]:
     options = {**model.options, **given}
     options["stepper"] = stepper_from(options)
     return {key: value for key, value in options.items() if key not in OF_STEPPERS}
+
+
+def _forces_kept(scenario: "Scenario", options: dict[str, Any], resume: bool, steps: float) -> Mapping[str, Any]:
+    """Options with which an exported run keeps the forces of its contacts, where it can: files keep none."""
+    from stickslip.page.overlay import contact_options
+
+    stepper = getattr(options["stepper"], "name", options["stepper"])
+    if resume or stepper not in (scenario.steppers or (stepper,)) or not options["every"] > 0:
+        return {}
+    return contact_options(scenario, steps / options["every"])
 
 
 def _check_times(dt: float, t_end: float) -> None:

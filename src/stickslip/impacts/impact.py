@@ -298,7 +298,8 @@ class _Setting:
         again = sliding.active
         while again:
             problem = sliding.applied(problem)
-            answer = self.law.at(problem.index).solve(*self._arguments(problem))
+            arguments = self._arguments(problem)
+            answer = self.law.at(problem.index).solve(*arguments)
             u = problem.end_velocity(answer.Lambda_N, answer.Lambda_T)
             again = answer.solved and sliding.moved(problem, answer.Lambda_N, answer.Lambda_T, u)
         if sliding.exhausted:
@@ -318,7 +319,8 @@ class _Setting:
 
     def computed(self) -> tuple[Books, LawSolution]:
         """The books of the impact, and the law's own answer."""
-        answer = self.law.at(self.closed.index).solve(*self.arguments)
+        arguments = self.arguments  # first: it counts the numbers of the law
+        answer = self.law.at(self.closed.index).solve(*arguments)
         return self._books(answer), answer
 
     def impact(self) -> Impact:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +29,7 @@ def read_obj(content: bytes, lenient: bool = False) -> Triangles:
     corners: list[np.ndarray] = []
     faces: list[_Faces] = []
     above = 0
-    for line, text in chunks(content):
+    for line, text in chunks(content.removeprefix(BOM_UTF8)):
         words = Words(text, "#")
         own = _corners(words, "v", line, text)
         corners.append(own)
@@ -132,10 +133,13 @@ def read_stl(content: bytes, lenient: bool = False) -> Triangles:
     if count >= 0 and (len(content) == needed or (lenient and 0 < count and len(content) > needed)):
         points = np.frombuffer(content, _FACET, count, HEADER)["corners"].reshape(-1, 3).astype(float)
     else:
+        content = content.removeprefix(BOM_UTF8)
         found = [_corners(Words(text), "vertex", line, text) for line, text in chunks(content)]
         points = np.concatenate([np.zeros((0, 3)), *found])
         if len(points) % 3 or not (lenient or content[:1000].lstrip().startswith(b"solid")):
             raise ValueError(f"not an STL file: its length is not that of {max(count, 0)} triangles")
+        if not lenient and content.rfind(b"endsolid") < content.rfind(b"vertex"):
+            raise ValueError("the text of an STL file must end with endsolid: it was cut off")
     if not np.all(np.isfinite(points)):
         raise ValueError("coordinates must be finite")
     corners, numbers = once_each(points)

@@ -37,7 +37,7 @@ MOST = 2_000_000  # contacts times steps
 FLAT = 1e-12  # of its trace squared: a determinant that is none
 SLIPS = 1e-9  # of the velocities before: a slip whose end is met
 SOFT = 1e-6  # least compression, in units of the impact, whose stiffness counts
-FINE = 1e-4  # of a step: how well the end of slip is met
+FINE = 1e-4  # of a step: how well the ends of slip and of approach are met
 NEAR = 1e-5  # a change of x, of x, whose mean force is that of its middle
 
 
@@ -258,10 +258,12 @@ def one_step(springs: Springs, course: Course, h: float) -> bool:
 
 
 @kernel
-def turns(course: Course) -> bool:
-    """Whether a slip ends or turns round in a step."""
+def turns(course: Course, e: np.ndarray) -> bool:
+    """Whether a slip ends or turns round in a step, or an approach does whose contact gives back less than it took."""
     w, v = course.w, course.v
     for i in range(w.shape[0]):
+        if e[i] < 1.0 and w[i, 0] < 0.0 and course.x[i] > 0.0 and 2.0 * v[i, 0] - w[i, 0] > AT_REST:
+            return True  # its force changes here: e = 0 left with a share of STEP of the approach
         size = abs(w[i, 1]) + abs(w[i, 2])
         if size > SLIPS:
             p, q = 2.0 * v[i, 1] - w[i, 1], 2.0 * v[i, 2] - w[i, 2]
@@ -274,7 +276,7 @@ def turns(course: Course) -> bool:
 def step_to_event(springs: Springs, course: Course, before: np.ndarray, last: float, h: float) -> float:
     """Do a step of at most h, from impulses `before` of a step `last`; returns its length, -1 where it fails.
 
-    Slip that ends or turns round within the step ends it, but for FINE of it.  last = 0: a flight.
+    What `turns` within the step ends it, but for FINE of it.  last = 0: a flight.
     """
     finest, begun, k = FINE * h, False, course.x.shape[0]
     _, w, v, z, _ = course
@@ -288,7 +290,7 @@ def step_to_event(springs: Springs, course: Course, before: np.ndarray, last: fl
             add_column(springs, i, z[i, 0], z[i, 1], z[i, 2], v)
         if not one_step(springs, course, h):
             return -1.0
-        begun = h <= finest or not turns(course)
+        begun = h <= finest or not turns(course, springs.e)
         h = h if begun else max(0.25 * h, finest)
     return h
 

@@ -388,7 +388,8 @@ class Scene(Geared):
             (2.11)-(2.16), for some tens of contacts at once.
         law : of impacts: "newton"; "stronge" (energetic) or "poisson-integrated", which follow each impact through its
             slip; "poisson" in two steps; "walton" for free balls.  These take several contacts one after the other,
-            "poisson-at-once" takes all of them together, as "newton" does.
+            "chatterjee-ruina" likewise. "poisson-at-once", "stiffness-ratios" and "stiffness-ratios-hertz" take all of
+            them together, as "newton" does.
         tol : residual of the contact laws, relative to the velocities at the contacts.
         threads : islands, and the slabs of a large one, are shared among this number of threads; the result does not
             depend on it.

@@ -415,3 +415,11 @@ def test_a_scene_is_written_without_a_scenario(tmp_path):
     assert (scenario.dt, scenario.t_end) == (2e-3, 0.5) and scenario.scene.coordinate_names == scene.coordinate_names
     with pytest.raises(ValueError, match="a Scenario, a Scene, or a system"):
         write_model("cubes", tmp_path / "other.toml")
+
+
+def test_a_byte_order_mark_and_windows_line_ends_are_read(tmp_path):
+    """Editors of Windows write them; the mark was an "Invalid statement" in line 1."""
+    path = tmp_path / "marked.toml"
+    text = model_text(library.get("bouncing_ball"))
+    path.write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
+    assert read_model(path).scenario.parameters == library.get("bouncing_ball").parameters

@@ -49,7 +49,7 @@ def read_toml(path: str | Path) -> tuple[dict[str, Any], str]:
         content = read_regular(path, LARGEST_FILE)
         if len(content) > LARGEST_FILE:
             raise ModelError(f"{path} has {path.stat().st_size} bytes, a model file at most {LARGEST_FILE}.")
-        text = content.decode("utf-8")
+        text = content.decode("utf-8-sig")  # editors of Windows begin files with a byte order mark
     except NotRegular as problem:
         raise ModelError(str(problem).replace("a regular file", "a model file, or of a library system")) from None
     except FileNotFoundError:
