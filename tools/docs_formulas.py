@@ -17,7 +17,7 @@ _RELATION = re.compile("<mi>&#x(027C2|027FA);</mi>")  # perpendicular, equivalen
 _CELL = re.compile(r"<t([dh])\b.*?</t\1>", re.DOTALL)
 _NUMBER = re.compile(r"(?<![\w.])(\d[\d.]*e-\d+)(?!\w)(?![^<]*>)")
 _CODE = re.compile(r"(?<=<code>)[^<]*(?=</code>)")
-_JOINT = re.compile(r"[/_=]+|\((?!\))|(?<=[a-z])\.(?=[A-Za-z_])")
+_JOINT = re.compile(r"[/_=]+|\((?!\))|(?<=[a-z]{3})\.(?=[A-Za-z_])")
 
 
 def formula(latex: str, display: str) -> str:

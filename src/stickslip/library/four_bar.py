@@ -157,7 +157,7 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
     R, c, ground = p["pin_radius"], p["clearance"], (p["l_0"], 0.0)
     magnify = magnification(c, 2.0 * R)
     shown = (bushing[0] + magnify * (pin[0] - bushing[0]), bushing[1] + magnify * (pin[1] - bushing[1]))
-    note = f"play drawn {magnify:.3g} times as large" if magnify > 1.0 else ""
+    note = f"play drawn {magnify:.3g} ×" if magnify > 1.0 else ""
     return [
         *bearing((0.0, 0.0), R),
         *bearing(ground, R),

@@ -189,7 +189,7 @@ def _shapes(q: Sequence[float], t: float, p: Mapping[str, float]) -> list[Primit
     joint = slider_in_guide(
         x, y, q[2], half_length=a, half_width=b, clearance=c, span=guide_span(l_1, l_2, a), magnify=magnify
     )
-    note = f"play drawn {magnify:.3g} times as large" if magnify > 1.0 else ""
+    note = f"play drawn {magnify:.3g} ×" if magnify > 1.0 else ""
     return [
         *joint,
         *crank_and_rod(pin, (x, magnify * y), p),
