@@ -1,5 +1,6 @@
 """Runs of circuits in files, as datasets and as pictures."""
 
+import h5py
 import numpy as np
 import pytest
 
@@ -41,6 +42,21 @@ def test_files_are_not_overwritten_and_damage_is_seen(run, tmp_path):
     data[place] ^= 1
     path.write_bytes(bytes(data))
     with pytest.raises(ValueError, match="damaged"):
+        ss.load(path)
+
+
+def test_a_piece_without_bytes_is_refused(run, tmp_path):
+    """HDF5 itself ends the process there: it takes the checksum for the end of a piece that has none."""
+    path = run.save(tmp_path / "run.nc")
+    with h5py.File(path) as file:
+        piece = file["element"].id.get_chunk_info(0)
+    data = bytearray(path.read_bytes())
+    key = piece.size.to_bytes(4, "little") + bytes(28)  # of the tree of pieces: size, filters, place in the array
+    entry = data.find(key + piece.byte_offset.to_bytes(8, "little"))
+    assert entry > 0
+    data[entry : entry + 4] = bytes(4)
+    path.write_bytes(bytes(data))
+    with pytest.raises(ValueError, match="variable element has a piece whose length is not that of its values"):
         ss.load(path)
 
 

@@ -212,4 +212,4 @@ def test_every_library_system_has_a_film(tmp_path):
         path = animate(trajectory, scenario.drawing, tmp_path / f"{name}.gif", title=scenario.title)
         assert path.stat().st_size < 3e6
         with Image.open(path) as film:
-            assert 60 <= film.n_frames <= 200
+            assert 60 <= film.n_frames <= animation.FPS * max(8.0, scenario.drawing.span or 0.0)

@@ -37,9 +37,9 @@ def test_some_changed_inputs(name, tmp_path, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
 def test_many_changed_inputs(name, tmp_path):
-    """Half a minute each; `make fuzz` takes a million of each."""
+    """Half a minute each; `make fuzz` takes a million of each.  Hostile files are large, a tenth of a second each."""
     done, failed, _ = fuzz(name, 1e9, 30.0, 6, tmp_path)
-    assert done > 1000 and failed == 0
+    assert done > (100 if name == "hostile" else 1000) and failed == 0
 
 
 def test_a_failure_is_found_and_kept(tmp_path, monkeypatch):

@@ -1,18 +1,25 @@
 """Large files of every kind: an answer or one line within a second, and what loops over lines find."""
 
+import functools
 import random
+import sys
 import time
+import zlib
 
 import h5py
 import numpy as np
 import pytest
+import xarray as xr
 
 import stickslip as ss
+from stickslip.ensembles.files import FORMAT, save_dataset
 from stickslip.fitting import tables
 from stickslip.io import words
 from stickslip.io.models.imports import import_robot
 from stickslip.io.triangles import once_each, read_obj, read_stl
 from stickslip.io.words import NoNumber, Words, parsed
+from tests.circuits.networks import PERIOD, bridge
+from tests.io.trajectories import trajectory
 
 SECOND = 1.5  # of the processor; what takes less than a second on an idle machine
 CORNERS = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n"
@@ -288,9 +295,93 @@ def test_an_array_that_was_never_written_is_refused(tmp_path):
     with h5py.File(path, "a") as file:
         del file["fclib_local/W/p"]
         file.create_dataset("fclib_local/W/p", (10**9,), "i4", chunks=(2**20,), compression="gzip")
-    assert "unpacks to 3814 MB" in answered(ss.read_friction_problem, path)
+    assert "variable p has less data than its size says" in answered(ss.read_friction_problem, path)
     ss.library.bouncing_ball().simulate(dt=0.1, t_end=0.5, engine="reference").save(saved)
     with h5py.File(saved, "a") as file:
         del file["time"]
         file.create_dataset("time", (10**10,), "f8", chunks=(2**20,), compression="gzip")
     assert "variable time has less data than its size says" in answered(ss.load, saved)
+
+
+def a_trajectory(path):
+    ss.library.bouncing_ball().simulate(dt=0.1, t_end=0.5, engine="reference").save(path)
+    return ss.load, "time"
+
+
+def a_circuit(path):
+    bridge().simulate(dt=PERIOD / 5, t_end=PERIOD).save(path)
+    return ss.load, "time"
+
+
+def an_ensemble(path):
+    notes = {"stickslip_format": FORMAT, "fingerprint": "any"}
+    save_dataset(xr.Dataset({"drop": ("time", np.zeros(4))}, {"time": np.arange(4.0)}, notes), path)
+    return ss.load_ensemble, "time"
+
+
+def a_friction_problem(path):
+    ss.write_friction_problem(ss.FrictionProblem(np.eye(3), -np.ones(3), [0.5], 3), path)
+    return ss.read_friction_problem, "fclib_local/W/p"
+
+
+@functools.cache
+def packed_zeros(count):
+    return zlib.compress(bytes(count), 6)
+
+
+def fill_with_zeros(file, name, pieces, width=2**22):
+    """Exchange a variable for one whose zeros lie in the file, packed: a thousandth of their size."""
+    del file[name]
+    dataset = file.create_dataset(name, (pieces * width,), "<f8", chunks=(width,), compression="gzip")
+    for k in range(pieces):
+        dataset.id.write_direct_chunk((k * width,), packed_zeros(8 * width))
+
+
+@pytest.mark.parametrize("digests", [True, False])
+@pytest.mark.parametrize("make", [a_trajectory, a_circuit, an_ensemble, a_friction_problem])
+@pytest.mark.parametrize("pieces", [5, pytest.param(240, marks=pytest.mark.slow)])
+def test_zeros_that_unpack_to_gigabytes_are_refused(tmp_path, make, digests, pieces):
+    """160 MB of one file of 200 kB, 8 GB of one of 8 MB; digests are refused no later than their absence."""
+    path = tmp_path / "any.hdf5"
+    read, name = make(path)
+    with h5py.File(path, "a") as file:
+        fill_with_zeros(file, name, pieces)
+        if not digests and "digest" in file:
+            del file["digest"]
+    before = peak()
+    begin = time.process_time()
+    said = answered(read, path)
+    assert "unpack" in said and "write it without compression" in said and "\n" not in said
+    assert time.process_time() - begin < 1.0 and peak() - before < 50e6
+
+
+def peak():
+    """Bytes of memory that this process has had at most."""
+    resource = pytest.importorskip("resource")
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def test_pieces_without_end_are_refused(tmp_path):
+    read, _ = a_trajectory(tmp_path / "any.nc")
+    with h5py.File(tmp_path / "any.nc", "a") as file:
+        del file["time"]
+        file.create_dataset("time", (10**9,), "f8", chunks=(1,))
+    assert "says that it has 1000000000 pieces, and 16384 are read at most" in answered(read, tmp_path / "any.nc")
+
+
+def test_texts_that_are_all_one_are_refused(tmp_path):
+    """Texts of any length are pointers in HDF5: a thousand of them to one long text are as many copies of it."""
+    path, count = tmp_path / "any.nc", 100
+    trajectory(contacts=tuple(f"c{k}" for k in range(count))).save(path)
+    with h5py.File(path, "a") as file:
+        del file["contact"], file["digest"]
+        dataset = file.create_dataset("contact", (count,), h5py.string_dtype(), chunks=(count,))
+        dataset[...] = ["x" * 50_000, *(f"c{k}" for k in range(1, count))]
+        place = dataset.id.get_chunk_info(0).byte_offset
+    data = bytearray(path.read_bytes())
+    pointer = bytes(data[place : place + 16])
+    data[place : place + 16 * count] = pointer * count
+    path.write_bytes(bytes(data))
+    with h5py.File(path, "r") as file:
+        assert len(file["contact"].asstr()[count - 1]) == 50_000
+    assert "variable contact has more text than the file" in answered(ss.load, path)

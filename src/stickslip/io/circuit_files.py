@@ -21,9 +21,10 @@ from stickslip.circuits.run import (
 )
 from stickslip.interrupts import uninterrupted
 from stickslip.io import digests
-from stickslip.io.disk import file_path, member, open_binary, reading, replacing, sync_folder, writing
+from stickslip.io.disk import file_path, open_binary, reading, replacing, sync_folder, writing
 from stickslip.io.file_under_way import require_replaceable
 from stickslip.io.texts import NotLoadable, create_labels, mapping, number, text, write_attribute
+from stickslip.io.whole import array
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -207,7 +208,7 @@ def read(file: Any) -> CircuitRun:
 
 
 def _array(file: Any, name: str) -> np.ndarray:
-    dataset = member(file, name)
+    dataset = array(file, name)
     if dataset is None:
         raise ValueError(f"variable {name} is missing")
     values = np.asarray(dataset[...])

@@ -20,6 +20,7 @@ import numpy as np
 
 from stickslip.io.disk import member
 from stickslip.io.printable import visible
+from stickslip.io.whole import array, is_bare, require_room, require_whole
 
 GROUP = "digest"
 SIZE = 16
@@ -171,34 +172,49 @@ def warn_of_none(path: Any) -> None:
 def seal(file: Any) -> None:
     """Add the digests of all datasets of a file that is complete."""
     group = file.create_group(GROUP)
-    blocks, names = _all_blocks(file)
-    group["blocks"] = blocks
-    write_header(group, digest([*attribute_parts(dict(file.attrs)), *names]))
+    datasets = {name: file[name] for name in sorted(file) if name != GROUP}
+    group["blocks"] = _all_blocks(datasets)
+    write_header(group, digest([*attribute_parts(dict(file.attrs)), *_descriptions(datasets)]))
 
 
 def verify(file: Any) -> bool:
-    """Raise DigestError unless a file holds the data that `seal` digested; return False for a file without digests."""
+    """Raise DigestError unless a file holds the data that `seal` digested; return False for a file without digests.
+
+    No values are read before names, types and sizes are known to be those that were written.
+    """
+    datasets = _datasets(file)
     group = member(file, GROUP)
     if group is None:
         return False
-    blocks, names = _all_blocks(file)
-    check_header(group, digest([*attribute_parts(dict(file.attrs)), *names]))
-    check_blocks("the file", blocks, np.asarray(member(group, "blocks")[...]))
+    check_header(group, digest([*attribute_parts(dict(file.attrs)), *_descriptions(datasets)]))
+    check_blocks("the file", _all_blocks(datasets), np.asarray(array(group, "blocks")[...]))
     return True
 
 
-def _all_blocks(file: Any) -> tuple[np.ndarray, list[bytes]]:
-    """Digests of the blocks of all datasets, by name, and a description of each."""
+def _datasets(file: Any) -> dict[str, Any]:
+    """All datasets of a file but the digests, in the order of their names."""
+    found = {name: member(file, name) for name in sorted(file) if name != GROUP}
+    held = {name: dataset for name, dataset in found.items() if not is_bare(dataset)}
+    for name, dataset in held.items():
+        require_whole(dataset, name)
+    require_room(held.values())
+    return found
+
+
+def _descriptions(datasets: Mapping[str, Any]) -> list[bytes]:
+    """Name, type and shape of each dataset."""
+    return [f"{n}\0{d.dtype.str}\0{d.shape}".encode("utf-8", "surrogatepass") for n, d in datasets.items()]
+
+
+def _all_blocks(datasets: Mapping[str, Any]) -> np.ndarray:
+    """Digests of the blocks of all datasets, one behind the other."""
     found: list[bytes] = []
-    names: list[bytes] = []
-    for name in sorted(file):
-        if name == GROUP:
-            continue
-        dataset = member(file, name)
+    for name, dataset in datasets.items():
         shape, dtype = dataset.shape, dataset.dtype
-        names.append(f"{name}\0{dtype.str}\0{shape}".encode("utf-8", "surrogatepass"))
-        if dataset.nbytes > max(64, dataset.id.get_storage_size()):
-            continue  # a dimension without values of its own: its size says all
+        if dtype.kind not in "biufS":
+            raise ValueError(f"variable {name} has the type {dtype}, which no variable of ours has")
+        if is_bare(dataset):
+            continue
         length = shape[0] if shape else 1
         width = shape[1:]
         rows = max(1, _PIECE // max(1, dataset.nbytes // max(1, length)))
@@ -208,4 +224,4 @@ def _all_blocks(file: Any) -> tuple[np.ndarray, list[bytes]]:
             found += running.append(piece)
         if running.count:
             found.append(running.begun())
-    return np.frombuffer(b"".join(found), np.uint8).reshape(-1, SIZE), names
+    return np.frombuffer(b"".join(found), np.uint8).reshape(-1, SIZE)

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from stickslip.contact.delassus import Delassus
 from stickslip.contact.problem import FrictionProblem
 from stickslip.io.disk import member, open_binary, reading, replacing, writing
+from stickslip.io.whole import require_whole
 
 _COLUMNS, _ROWS = -1, -2  # values of nz: compressed columns, compressed rows
 LARGEST_INDEX = 2**40
@@ -41,7 +42,7 @@ def read_fclib(path: str | Path) -> FrictionProblem:
         reason = str(problem).strip("'\"").split("\n")[0]
         raise ValueError(f"{path.name} cannot be read as an FCLIB file: {reason}.") from problem
     except ValueError as problem:
-        raise ValueError(f"{path.name} cannot be read as an FCLIB file: {problem}") from problem
+        raise ValueError(f"{path.name} cannot be read as an FCLIB file: {str(problem).rstrip('.')}.") from problem
     raise ValueError(f"{path.name} has neither fclib_local nor fclib_global: no FCLIB file.")
 
 
@@ -72,8 +73,7 @@ class _Group:
         found = self._own(name)
         if not hasattr(found, "dtype") or found.dtype.kind not in "iuf" or getattr(found, "shape", None) is None:
             raise ValueError(f"{self.name}/{name} must be a vector of numbers, got {_kind(found)}.")
-        if found.compression is None and found.nbytes > max(64, found.id.get_storage_size()):
-            raise ValueError(f"{self.name}/{name} has less data than its size says.")
+        require_whole(found, name)
         if found.nbytes > max(UNPACKED, MOST_UNPACKED * found.id.get_storage_size()):
             raise ValueError(
                 f"{self.name}/{name} unpacks to {found.nbytes >> 20} MB, more than {MOST_UNPACKED} times what the file "

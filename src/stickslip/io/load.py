@@ -16,7 +16,7 @@ import numpy as np
 from stickslip._version import __version__
 from stickslip.circuits.run import CircuitRun
 from stickslip.io import digests
-from stickslip.io.disk import file_path, member, open_binary, reading, recover
+from stickslip.io.disk import file_path, open_binary, reading, recover
 from stickslip.io.printable import visible
 from stickslip.io.sealing import verify
 from stickslip.io.texts import NotLoadable, mapping, number, one_line, text
@@ -30,13 +30,12 @@ from stickslip.io.trajectory_layout import (
     OPTIONAL,
     SECOND_BODY,
 )
+from stickslip.io.whole import array, require_room
 from stickslip.mechanisms.system import KIND_NAMES
 from stickslip.trajectory import EVENT_KINDS, STATE_NAMES, Certificate, Energies, EventTable, ImpactTable, Trajectory
 
 READINGS = 20  # of a file that changes while it is read
-MOST_UNPACKED = (
-    1100  # times as many bytes as it takes in the file that a compressed variable may have: gzip packs no closer
-)
+MOST_TEXTS = 2**15  # of any length in one variable: each is read by itself, since all may point to one that is long
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
@@ -118,18 +117,22 @@ def check_format(path: Path, file: Any) -> None:
 
 def own_datasets(file: Any) -> dict[str, Any]:
     """The variables of a file; ValueError where one is missing or lies in another file."""
-    found = {name: member(file, name) for name in LAYOUT}
+    found = {name: array(file, name) for name in LAYOUT}
     for name, dataset in found.items():
         if dataset is None and name not in OPTIONAL:
             raise ValueError(f"variable {name} is missing")
-    return {name: dataset for name, dataset in found.items() if dataset is not None}
+    datasets = {name: dataset for name, dataset in found.items() if dataset is not None}
+    require_room(datasets.values())
+    return datasets
 
 
 def _read_trajectory(file: Any) -> tuple[Trajectory, bool]:
     """The trajectory of a file, and whether digests vouch for it."""
     sizes: dict[str, int] = {}
     datasets = own_datasets(file)
-    values = {name: _read_variable(dataset, name, sizes) for name, dataset in datasets.items()}
+    for name, dataset in datasets.items():
+        _require_layout(dataset, name, sizes)
+    values = {name: _read_variable(dataset, name) for name, dataset in datasets.items()}
     attributes = {key: file.attrs[key] for key in file.attrs if not key.startswith("_")}
     labels = {name: tuple(values[name].tolist()) for name in LABELS}
     _require_range("contact_state", values["contact_state"], len(STATE_NAMES))
@@ -183,28 +186,45 @@ def _read_trajectory(file: Any) -> tuple[Trajectory, bool]:
     return trajectory, verify(file, datasets, attributes, values)
 
 
-def _read_variable(dataset: Any, name: str, sizes: dict[str, int]) -> np.ndarray:
-    """Read one variable; `sizes` collects the dimensions and holds later variables to them."""
-    variable = LAYOUT[name]
-    characters = name in LABELS and dataset.dtype == "S1"  # else a text of variable length, as xarray writes them
+def _has_characters(dataset: Any, name: str) -> bool:
+    """Whether texts are padded to one length; else they have any length, as xarray writes them."""
+    return bool(name in LABELS and dataset.dtype == "S1")
+
+
+def _require_layout(dataset: Any, name: str, sizes: dict[str, int]) -> None:
+    """ValueError unless a variable has its dimensions and type; `sizes` collects the former for later variables."""
+    variable, characters = LAYOUT[name], _has_characters(dataset, name)
     if len(dataset.shape) != len(variable.dimensions) + characters:
         raise ValueError(f"variable {name} should have the dimensions {', '.join(variable.dimensions)}")
     for dimension, size in zip(variable.dimensions, dataset.shape, strict=not characters):
         if sizes.setdefault(dimension, size) != size:
             raise ValueError(f"variable {name} has {size} entries along {dimension}, others {sizes[dimension]}")
-    if name in LABELS and not characters:
-        return np.asarray(dataset.asstr()[...], dtype=object)
-    if not characters and dataset.dtype != np.dtype(variable.dtype):
+    if name not in LABELS and dataset.dtype != np.dtype(variable.dtype):
         raise ValueError(f"variable {name} has the type {dataset.dtype}, not {np.dtype(variable.dtype)}")
-    # A size that is not backed by data would be filled up with zeros, to the end of the memory.
-    packed = 1 if dataset.compression is None else MOST_UNPACKED
-    if dataset.nbytes > packed * dataset.id.get_storage_size():
-        raise ValueError(f"variable {name} has less data than its size says")
+
+
+def _read_variable(dataset: Any, name: str) -> np.ndarray:
+    characters = _has_characters(dataset, name)
+    if name in LABELS and not characters:
+        return _texts(dataset, name)
     values = np.asarray(dataset[...])
     if characters:
         rows = [row.tobytes().rstrip(b"\0").decode("utf-8", "surrogatepass") for row in values]
         return np.array(rows, dtype=object)
     return values.astype(values.dtype.newbyteorder("="), copy=False)
+
+
+def _texts(dataset: Any, name: str) -> np.ndarray:
+    """Texts of any length, which may not have more letters together than the file has bytes."""
+    if dataset.size > MOST_TEXTS:
+        raise ValueError(f"variable {name} has {dataset.size} texts of any length, more than {MOST_TEXTS}")
+    source, found, room = dataset.asstr(), np.empty(dataset.shape, dtype=object), dataset.file.id.get_filesize()
+    for place in np.ndindex(dataset.shape):
+        found[place] = source[place]
+        room -= len(found[place])
+        if room < 0:
+            raise ValueError(f"variable {name} has more text than the file")
+    return found
 
 
 def _require_range(name: str, values: np.ndarray, count: int) -> None:

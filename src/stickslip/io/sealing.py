@@ -16,6 +16,7 @@ from stickslip.io.checkpoint import checkpoint_in
 from stickslip.io.disk import member
 from stickslip.io.texts import number
 from stickslip.io.trajectory_layout import LABELS, LAYOUT, TABLES, tables_in
+from stickslip.io.whole import array
 
 _PIECE = 2**24  # bytes of rows read at a time
 
@@ -52,7 +53,7 @@ def verify(
     group = member(file, digests.GROUP)
     if group is None:
         return False
-    written = {table: member(group, table) for table in tables_in(datasets)}
+    written = {table: array(group, table) for table in tables_in(datasets)}
     rows = {table: int(number(dataset.attrs["rows"])) for table, dataset in written.items()}
     digests.check_header(group, header_digest(datasets, attributes, rows, checkpoint_in(file)))
     source = datasets if values is None else values

@@ -249,7 +249,7 @@ class Process:
         self._tell = tell
         self.kind, self.begun = kind, time.monotonic()
         self.memory = self.most_memory = self.first_memory = 0
-        self.ready = False
+        self.path, self.ready = "", False
         self._number = 0
         self._frames: queue.Queue[tuple[bytes, bytes]] = queue.Queue()
         settings = {
@@ -272,7 +272,7 @@ class Process:
 
     @property
     def most(self) -> int:
-        """Bytes that it has needed since its start, some of them for a while."""
+        """Bytes that it has needed for its last answer beyond those of its start, some of them for a while."""
         return max(0, self.most_memory - self.first_memory)
 
     @property
@@ -290,6 +290,7 @@ class Process:
     def answer(self, path: str, request: Any, gone: Callable[[], bool]) -> bytes:
         """Compute an answer here; where the process does not end the run in its time, or nobody waits, it is killed."""
         self._number += 1
+        self.path = path
         try:
             self._send({"number": self._number, "path": path, "request": request})
         except RecursionError:

@@ -27,7 +27,10 @@ ANSWER, WRONG, FAILED, STOPPED = b"A", b"W", b"F", b"S"
 PREPARES, RUNS, COMPILES = b"P", b"R", b"C"
 """Letters of frames that say what is being done from now on."""
 READY = b"M"
-"""Letter of the frame that asks for the next request; it holds the memory of this process in bytes, now and at most."""
+"""Letter of the frame that asks for the next request.
+
+It holds the memory of this process in bytes: now, and at most since the last of these frames.
+"""
 BORN = b"B"
 """Letter of the first frame of a forked process: its number in place of a length, with a descriptor of the process."""
 HEADER = struct.Struct("<cI")
@@ -143,12 +146,17 @@ def _leave_compiler() -> None:
 
 
 def _memory() -> tuple[int, int]:
-    """Memory in bytes that this process has for itself, now and at most; both its largest where Linux does not tell."""
+    """Memory in bytes that this process has for itself: now, and at most since the last call.
+
+    Both are the largest since its start where Linux does not tell.
+    """
     with contextlib.suppress(OSError, KeyError):
         lines = Path("/proc/self/smaps_rollup").read_text(encoding="ascii").splitlines()
         own = sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Private_"))
         whole = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines() if ":" in line)
         given_back = int(whole["VmHWM"].split()[0]) - int(whole["VmRSS"].split()[0])
+        with contextlib.suppress(OSError):
+            Path("/proc/self/clear_refs").write_bytes(b"5")  # the largest is that from now on
         return own, own + max(0, given_back) * 1024
     try:
         import resource
