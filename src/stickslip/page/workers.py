@@ -27,16 +27,18 @@ MOST_ALIKE = 2
 MOST_GROWTH = 100_000_000
 """Bytes by which a process may grow after its start and stay; a system with all its steppers takes 25 to 55 million."""
 USUAL = 33_000_000
-"""Bytes by which a process grows at least: its share of the modules that it writes to, and the code of one system."""
-MOST_TOGETHER = MOST * USUAL
-"""Bytes by which all processes together may grow: six small mechanisms, or five others, or three scenes of the first.
+"""Bytes by which a process is taken to grow before one of its system has: scenes take 10 to 25, mechanisms 25 to 45."""
+MOST_TOGETHER = 4 * USUAL
+"""Bytes by which all processes together may grow: four mechanisms, or six scenes.
 
-It is little more than small systems need, so that memory differs little between what is asked for.
+It is less than most mixtures of six would take, so that memory differs little between what is asked for.
 """
 EXPORTING = 50_000_000
 """Bytes that a process needs besides while it makes a page of a run: LLVM, which writes code for browsers."""
 FORGETS = 0.9
-"""Share of what a system has needed that counts after its next answer: compiling it counts for a while."""
+"""Share of what a system has needed for an answer that counts after its next one: compiling it counts for a while."""
+KEEPS = 0.99
+"""Share of what a process of a system has kept between answers that counts after its next one."""
 MOST_VANISHED = MOST + 1
 """Processes that may turn out to have ended before one request is told so: all of them, and the one that forks them."""
 SURE = MOST_ALIKE + 1
@@ -69,7 +71,8 @@ class Workers:
         self._idle: list[Process] = []  # the one that was idle longest first
         self._busy: list[Process] = []
         self._first: dict[Process, float] = {}  # when each gave its first answer
-        self._needed: dict[str, int] = {}  # bytes by which processes of each system have grown at most, of late
+        self._needed: dict[str, int] = {}  # bytes that answers for each system have taken at most, of late
+        self._kept: dict[str, int] = {}  # bytes by which processes of each system have grown at most
         self._compiling: list[Process] = []  # of the busy ones, those that nobody waits for
         self._exporting: list[Process] = []  # of the busy ones, those that make a page of a run
         self._closed = False
@@ -209,7 +212,7 @@ class Workers:
 
     def _need(self, kind: str) -> int:
         """Bytes that a process of a system is taken to need: as many as those before it."""
-        return max(USUAL, self._needed.get(kind, 0))
+        return max(self._kept.get(kind, USUAL), self._needed.get(kind, 0))
 
     def _make_room(self) -> None:
         """End idle processes, the one that was idle longest first, until there is room for all others."""
@@ -221,6 +224,7 @@ class Workers:
         with self._changed:
             if process.was_asked:  # a new one has needed nothing yet
                 self._needed[process.kind] = max(process.most, int(FORGETS * self._needed.get(process.kind, 0)))
+                self._kept[process.kind] = max(process.growth, int(KEEPS * self._kept.get(process.kind, 0)))
             if process.growth > MOST_GROWTH and process in self._idle:
                 self._let_go(process)
             self._make_room()
