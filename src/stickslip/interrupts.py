@@ -38,6 +38,7 @@ class _Hold:
         self.waiting: list[int] = []  # signals that arrived, in their order, one of each
         self.raised: set[int] = set()  # signals that ended something already, by an exception
         self.open = False
+        self.settled = False  # whether a result is whole, so that Ctrl-C has nothing left to end
         self.process = os.getpid()
 
     def install(self) -> None:
@@ -51,7 +52,7 @@ class _Hold:
     def remove(self) -> None:
         """Put the user's handlers back; start again if a handler raises meanwhile."""
         try:
-            for number, handler in self.handlers.items():
+            for number, handler in reversed(self.handlers.items()):  # Ctrl-C last: a raise here is after the block
                 if signal.getsignal(number) == self.receive:  # else somebody has installed another handler
                     signal.signal(number, handler)
         except BaseException:
@@ -96,6 +97,7 @@ class _Hold:
 
 
 _hold: _Hold | None = None
+_dropped = False  # whether a Ctrl-C was dropped, since there was nothing left that it could end
 
 
 def _present() -> _Hold | None:
@@ -108,7 +110,7 @@ def _present() -> _Hold | None:
 @contextmanager
 def uninterrupted() -> Iterator[None]:
     """Hold signals back until the block is done: no handler runs inside the block, and so none raises inside it."""
-    global _hold
+    global _hold, _dropped
     outer = _present()
     if outer is not None:
         was_open, outer.open = outer.open, False
@@ -130,6 +132,7 @@ def uninterrupted() -> Iterator[None]:
     finally:
         _hold = None
         hold.open = False
+        _dropped = _dropped or (hold.settled and signal.SIGINT in hold.waiting)
         try:
             hold.remove()
         finally:
@@ -156,6 +159,41 @@ def poll() -> None:
     hold = _present()
     if hold is not None:
         hold.poll()
+
+
+def settle() -> None:
+    """Let signals that wait take effect, now that a result is whole: Ctrl-C must not lose it.
+
+    KeyboardInterrupt is dropped here, and Ctrl-C from here to the end of the block, too; other handlers of the user
+    are called, and may raise.  `dropped` tells whoever asked for the result as a part of something larger.
+    """
+    global _dropped
+    hold = _present()
+    if hold is None:
+        return
+    while hold.waiting:
+        try:
+            hold.poll()
+        except KeyboardInterrupt:
+            _dropped = True
+    if hold.handlers.get(signal.SIGINT) is signal.default_int_handler:
+        hold.raised.add(signal.SIGINT)
+        hold.settled = True
+
+
+def note_dropped() -> None:
+    """Note that a KeyboardInterrupt was dropped."""
+    global _dropped
+    _dropped = True
+
+
+def dropped() -> bool:
+    """Whether a Ctrl-C was dropped since the last call; False in threads other than the main one."""
+    global _dropped
+    if threading.current_thread() is not threading.main_thread():
+        return False
+    was, _dropped = _dropped, False
+    return was
 
 
 _ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))

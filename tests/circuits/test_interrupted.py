@@ -10,6 +10,7 @@ from stickslip import cli
 from stickslip.circuits.march import March
 from stickslip.circuits.records import CircuitRecords
 from stickslip.io.models.circuit import MOST_CHARACTERS, MOST_ELEMENTS, MOST_FORMULAS, read_circuit
+from stickslip.run import circuit_simulate
 from tests.circuits.networks import buck
 
 OPTIONS = {"dt": 1e-6, "t_end": 3e-4, "locate": True}
@@ -68,6 +69,27 @@ def test_what_ctrl_c_leaves_is_the_beginning_of_the_run(monkeypatch, undisturbed
         np.testing.assert_array_equal(values, undisturbed.events[column][: len(values)])
     book = run.energy_book()
     assert abs(book["unexplained"]) <= 1e-12 * max(map(abs, book.values()))
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("place", ["_result", "advance"])
+def test_ctrl_c_after_the_last_step_ends_nothing(monkeypatch, place, after):
+    """All records are there: the run is complete, and nothing is raised."""
+    steps = 20
+    calls = []
+
+    def advance(k):
+        calls.append(k)
+        if k == steps:
+            if place == "advance":
+                signal.raise_signal(signal.SIGINT)
+            else:
+                hit(monkeypatch, circuit_simulate, "_result", 1, after)
+
+    run = converter().simulate(dt=1e-6, t_end=steps * 1e-6, progress=advance)
+    assert calls[-1] == steps and run.complete and run.status == "finished" and run.steps == steps
+    whole = converter().simulate(dt=1e-6, t_end=steps * 1e-6)
+    np.testing.assert_array_equal(run.u, whole.u)
 
 
 def test_ctrl_c_at_the_start_is_no_contradiction_of_the_circuit(monkeypatch):

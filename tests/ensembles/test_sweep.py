@@ -68,6 +68,32 @@ def test_rectangles_cover_any_range_of_members_once(shape):
             assert [x for part, _, _ in found for x in part] == list(range(first, last))
 
 
+@pytest.mark.parametrize("to_file", [False, True])
+def test_ctrl_c_after_the_last_chunk_ends_nothing(tmp_path, monkeypatch, to_file):
+    """All members are there: the ensemble is returned, and its file is whole."""
+    options = {"out": tmp_path / "a.nc"} if to_file else {}
+    publish, put, calls = run._publish, type(run.InMemory(1, 1)).put, []
+
+    def publishing(*arguments):
+        signal.raise_signal(signal.SIGINT)
+        result = publish(*arguments)
+        signal.raise_signal(signal.SIGINT)
+        calls.append("published")
+        return result
+
+    def keeping(self, *arguments):
+        put(self, *arguments)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(run, "_publish", publishing)
+    if not to_file:
+        monkeypatch.setattr(run.InMemory, "put", keeping)
+    found = balls(GRID, **options)
+    monkeypatch.undo()
+    assert calls == ["published"] and found.dataset.identical(balls(GRID).dataset)
+    assert not to_file or ss.load_ensemble(tmp_path / "a.nc").dataset.identical(found.dataset)
+
+
 # -- files -----------------------------------------------------------------------------------------------------------
 
 

@@ -30,6 +30,7 @@ import stickslip as ss
 from stickslip.ensembles import cpu
 from stickslip.ensembles import files as sweeps
 from stickslip.ensembles import parts as sweep_parts
+from stickslip.ensembles import run as ensemble_run
 from stickslip.events import event_driven
 from stickslip.io import disk, stream
 from stickslip.mechanisms import engines
@@ -285,8 +286,13 @@ def child(case: Case, with_file: bool, goes_on: bool) -> int:
         part = case.do(case.out if with_file else None)
         code = FINISHED if case.vary or part.complete else RETURNED
         ours = quiet()
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as problem:
         part, code, ours = None, RAISED, quiet()
+        calls = {frame.f_code for frame, _ in traceback.walk_tb(problem.__traceback__)}
+        inside = calls & {driver.drive.__code__, ensemble_run._kept.__code__}
+        if inside and case.out.exists() and (case.vary or ss.load(case.out).complete):
+            print(case.name, case.options, "the file is whole, and the run raised", file=sys.stderr)
+            return WRONG
     if not ours:
         print(case.name, "the handler of a signal was not put back", file=sys.stderr)
         return BROKEN

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip.analysis.progress import not_interrupted
 from stickslip.engine import Block
 from stickslip.ensembles import parts as sweep_parts
 from stickslip.events import event_driven, in_space, space_arcs
@@ -194,6 +195,63 @@ def test_signals_at_the_lines_that_keep_a_run(ball, restored, kind, share, stepp
     assert (
         outcomes == wanted if share is None else outcomes <= wanted
     )  # a few lines may all lie in one part of the code
+
+
+def pressed(owner, name, patch, after):
+    """Ctrl-C, and a second one, before or after the last call of a function, which the caller makes."""
+    whole = getattr(owner, name)
+
+    def signalled(*arguments, **named):
+        if not after:
+            signal.raise_signal(signal.SIGINT)
+        result = whole(*arguments, **named)
+        signal.raise_signal(signal.SIGINT)
+        return result
+
+    patch.setattr(owner, name, signalled)
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [(records.Store, "finish"), (stream.StreamWriter, "close"), (disk.Disk, "commit"), (driver, "settle")],
+)
+def test_ctrl_c_after_the_last_step_ends_nothing(ball, restored, monkeypatch, owner, name, after):
+    """Every record is there: the run is complete, its file is whole, and nothing is raised; an analysis ends."""
+    expected = ball()
+    ball.file.unlink()
+    last = []
+
+    def advance(step):
+        if step == expected.steps:
+            last.append(step)
+            pressed(owner, name, monkeypatch, after)
+            if name == "finish":
+                signal.raise_signal(signal.SIGINT)  # in an opened part: raises at once
+
+    found = ball(progress=advance)
+    assert last and found.complete and found.status == "finished"
+    assert differences(found, expected) == [] and differences(ss.load(ball.file), expected) == []
+    with pytest.raises(KeyboardInterrupt):
+        not_interrupted(found)
+    assert not_interrupted(found) is found  # once
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_handler_of_the_user_is_called_after_the_last_step(ball, restored, monkeypatch):
+    """And what it raises arrives, with the file whole; a KeyboardInterrupt of its own is Ctrl-C."""
+    seen = []
+    signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
+    pressed(records.Store, "finish", monkeypatch, True)
+    assert ball().complete and seen == [signal.SIGINT]
+    monkeypatch.undo()
+    ball.file.unlink()
+    signal.signal(signal.SIGALRM, too_late)
+    whole = records.Store.finish
+    monkeypatch.setattr(records.Store, "finish", lambda *a: (whole(*a), signal.raise_signal(signal.SIGALRM))[0])
+    with pytest.raises(TimeoutError):
+        ball()
+    assert ss.load(ball.file).complete
 
 
 @pytest.mark.parametrize("share", [4, pytest.param(60, marks=pytest.mark.slow)])

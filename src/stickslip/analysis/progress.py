@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from stickslip.bars import new_bar
+from stickslip.interrupts import dropped
 from stickslip.trajectory import Trajectory
 
 Progress = bool | Callable[..., None] | None
@@ -20,8 +21,11 @@ _PATIENCE = 2.0  # seconds before a bar appears
 
 
 def not_interrupted(run: Trajectory) -> Trajectory:
-    """The run; KeyboardInterrupt where Ctrl-C has ended it: it returns what there is, and an analysis needs all."""
-    if not run.complete and run.status.startswith("interrupted"):
+    """The run; KeyboardInterrupt where Ctrl-C has ended it, or came too late for that, but in time for the analysis.
+
+    A run returns what there is, and an analysis needs all.
+    """
+    if dropped() or (not run.complete and run.status.startswith("interrupted")):
         raise KeyboardInterrupt(run.status)
     return run
 

@@ -23,7 +23,7 @@ from stickslip.ensembles.request import prepare
 from stickslip.ensembles.result import Ensemble
 from stickslip.ensembles.scenes import prepare_scenes
 from stickslip.ensembles.store import ChunkStore, InMemory
-from stickslip.interrupts import opened, poll, uninterrupted
+from stickslip.interrupts import opened, poll, settle, uninterrupted
 from stickslip.io.printable import visible
 from stickslip.laws import ImpactLaw
 from stickslip.mechanisms.steppers.stepper import Stepper
@@ -192,6 +192,7 @@ def _kept(
         try:
             wall, steps = _compute(request, where, store, progress)
             dataset = _publish(request, store, target, fingerprint)
+            settle()
         finally:
             store.release()
     return Ensemble(dataset, where.name, wall, steps)
@@ -309,7 +310,8 @@ def _compute(
     with _progress(progress, request, total) as report:
         for first, last in missing:
             store.put((first, last), compute_chunk(request, where, first, last, report))
-            poll()
+            if last < missing[-1][1]:  # Ctrl-C behind the last chunk has nothing left to end
+                poll()
     return time.perf_counter() - begin, total
 
 

@@ -19,7 +19,7 @@ from stickslip.circuits.records import CircuitRecords
 from stickslip.circuits.run import EVENT_COLUMNS, JUMP_COLUMNS, CircuitCertificate, CircuitEnergies, CircuitRun, Table
 from stickslip.circuits.signals import ours
 from stickslip.cost import require_memory
-from stickslip.interrupts import opened, uninterrupted
+from stickslip.interrupts import opened, settle, uninterrupted
 from stickslip.lcp.problems import checked_count, checked_tolerance
 from stickslip.run.progress import progress_bar
 
@@ -61,7 +61,9 @@ def simulate_circuit(
             raise ValueError(f"the circuit has no consistent start: {stop}.") from None
         with progress_bar(progress, circuit.name, steps) as advance:
             status = _marched(march, steps, advance)
-        return _result(circuit, march, steps, status, time.perf_counter() - begin)
+        result = _result(circuit, march, steps, status, time.perf_counter() - begin)
+        settle()
+    return result
 
 
 def _marched(march: March, steps: int, advance: Callable[[int], None]) -> str:
@@ -74,6 +76,8 @@ def _marched(march: March, steps: int, advance: Callable[[int], None]) -> str:
     except Stopped as stop:
         return str(stop)
     except KeyboardInterrupt:
+        if march.k == steps:  # nothing was left to be ended
+            return "finished"
         return f"interrupted at t = {march.t:.9g} s"
     return "finished"
 

@@ -21,7 +21,7 @@ from stickslip.checks import Array
 from stickslip.cost import tell_time
 from stickslip.debug import bar_wanted
 from stickslip.engine import Engine, OutOfTime, State
-from stickslip.interrupts import opened, poll, uninterrupted
+from stickslip.interrupts import dropped, note_dropped, opened, poll, settle, uninterrupted
 from stickslip.jit.making import Clock, running
 from stickslip.request import Records
 from stickslip.run.compiling import announced
@@ -105,11 +105,12 @@ def drive(run: Run, progress: bool | Callable[[int], None] | None) -> Trajectory
     """March a run to its end and return what it recorded.
 
     Ctrl-C, a failed step or a state that is no longer finite end it earlier; the trajectory so far is returned with
-    `complete` False and `status` saying where and why.
+    `complete` False and `status` saying where and why.  Ctrl-C after the last step ends nothing any more.
     """
     show = bar_wanted(progress)
     run.engine.talks = show
     with uninterrupted():
+        dropped()  # what earlier runs dropped is none of this one's business
         with announced(run.system.name, show):
             store = Store(run)
         try:
@@ -123,6 +124,7 @@ def drive(run: Run, progress: bool | Callable[[int], None] | None) -> Trajectory
         except BaseException as problem:
             store.rescue(time.perf_counter() - store.begin, problem)
             raise
+        settle()
     return trajectory
 
 
@@ -135,6 +137,9 @@ def march(run: Run, store: Store, advance: Callable[[int], None]) -> tuple[str, 
         with running(Clock()) as clock:
             reason = march_in_pieces(run, store, advance, clock)
     except KeyboardInterrupt:
+        if run.state.step == run.steps:  # nothing was left to be ended
+            note_dropped()
+            return "finished", True
         reason = f"interrupted at t = {run.state.t:.9g} s"
     except OutOfTime as problem:
         reason = f"{_over(run)}, in {problem}"
