@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import stickslip as ss
 from stickslip import library
 from stickslip.ensembles.observables import OBSERVABLES
+from stickslip.scenario import Scenario
 from stickslip.trajectory import STATE_NAMES
 from tests.ensembles.cases import BALL, request_of
 
@@ -114,6 +116,30 @@ def test_members_that_leave_all_bounds_fail_as_runs_do():
     assert "the motion grows beyond all bounds" in run.status
     short = ss.ensemble(bird, {"r_O": [0.0025, 0.00249]}, ["final", "period"], dt=1e-3, t_end=0.5)
     assert short.failed() == []
+
+
+def test_each_member_that_leaves_all_bounds_is_told():
+    """A spring in steps that do not follow it, and one that pushes away: those members fail alone, as their runs do."""
+    x, v, k, m = sp.symbols("x v k m")
+    spring = ss.LagrangianSystem.from_energies(
+        [x],
+        velocities=[v],
+        kinetic=m * v**2 / 2,
+        potential=k * x**2 / 2,
+        parameters={"k": 1.0, "m": 1.0},
+        name="spring",
+    )
+    start = Scenario(spring, np.array([0.1]), np.array([0.0]), 1e-2, 2.0, title="", source="")
+    stiffness, masses = [100.0, 5e4, 1e12, -1e6], [1.0, 2.0, 1e-300]
+    result = ss.ensemble(start, {"k": stiffness, "m": masses}, ["final"])
+    failed = result.dataset.status.values != 0
+    assert {member.reason for member in result.failed()} == {"the motion grew beyond all bounds"}
+    for i, j in ((0, 0), (0, 2), (1, 0), (1, 1), (2, 0), (3, 1)):
+        run = start.simulate(params={"k": stiffness[i], "m": masses[j]}, engine="reference")
+        assert failed[i, j] == (not run.complete) == np.isnan(result["final_q"].values[i, j]).all()
+    assert failed.sum() == 9 and not failed[0, :2].any()
+    with pytest.raises(ValueError, match=r"members with m = -1: mass matrix must be positive definite"):
+        ss.ensemble(start, {"m": [1.0, -1.0, 2.0]}, ["final"])
 
 
 def test_starts_that_are_all_refused_are_bad_input():

@@ -211,6 +211,28 @@ def test_a_group_of_the_user_alone_may_write(tmp_path, monkeypatch):
     assert vault().path == tmp_path / "cache"
 
 
+def test_a_group_is_private_where_nobody_else_is_in_it(monkeypatch):
+    """Neither as a member nor as the group of an account; the administrator shares his with accounts of services."""
+    import grp
+    import pwd
+
+    def user(name, number, group):
+        return pwd.struct_passwd((name, "x", number, group, "", "/", "/bin/sh"))
+
+    anna, groups = user("anna", 1000, 1000), {1000: ("anna", []), 1001: ("staff", []), 0: ("root", [])}
+    users = {1000: anna, 0: user("root", 0, 0)}
+    monkeypatch.setattr(pwd, "getpwuid", users.__getitem__)
+    monkeypatch.setattr(pwd, "getpwall", lambda: list(users.values()))
+    monkeypatch.setattr(grp, "getgrgid", lambda g: grp.struct_group((groups[g][0], "x", g, groups[g][1])))
+    private = vaults._is_private_group.__wrapped__
+    assert private(1000, 1000) and not private(1001, 1000) and not private(0, 0) and not private(0, 1000)
+    users[1002] = user("bob", 1002, 1000)
+    assert not private(1000, 1000)
+    del users[1002]
+    groups[1000] = ("anna", ["bob"])
+    assert not private(1000, 1000)
+
+
 def test_no_safe_folder_means_no_cache_and_one_line(tmp_path, monkeypatch):
     """Everything below a folder that others can write is out of the question, temporary folders too."""
     monkeypatch.setenv("STICKSLIP_CACHE", str(tmp_path / "cache"))

@@ -382,12 +382,18 @@ def _check_extremes(request: Request) -> None:
     varied = set(request.plan.values)
     base = {names[i]: value for i, value in enumerate(request.p.tolist())}
     first = {name: float(values[0]) for name, (_, values) in request.plan.values.items() if name in names}
-    for changed in [first, *({**first, **one} for one in request.plan.extremes() if set(one) <= set(names))]:
-        _, _, p = system.check(request.q0, request.u0, {**base, **changed})
-        request.stepper.check(system, p)
-        if request.law is not None:
-            _, eps_N, eps_T, _ = system.laws(p)
-            request.law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
+    for one in [{}, *(one for one in request.plan.extremes() if set(one) <= set(names))]:
+        try:
+            _, _, p = system.check(request.q0, request.u0, {**base, **first, **one})
+            request.stepper.check(system, p)
+            if request.law is not None:
+                _, eps_N, eps_T, _ = system.laws(p)
+                request.law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)
+        except ValueError as problem:
+            if not one:
+                raise
+            values = ", ".join(f"{name} = {value:g}" for name, value in one.items())
+            raise ValueError(f"members with {values}: {problem}") from None
     if not varied & {*system.coordinate_names}:
         _check_starts(request)
 

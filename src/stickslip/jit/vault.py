@@ -369,7 +369,8 @@ def _others_write(at: os.stat_result) -> bool:
 def _is_private_group(group: int, user: int) -> bool:
     """Whether a group is the one that many systems give each user: number and name are the user's, nobody else in it.
 
-    There folders that the group can write are common, and open to nobody.
+    There folders that the group can write are common, and open to nobody.  The group of the administrator is none:
+    accounts of services have it, and whoever runs a container without an account of its own.
     """
     import grp
     import pwd
@@ -378,7 +379,9 @@ def _is_private_group(group: int, user: int) -> bool:
         at, own = grp.getgrgid(group), pwd.getpwuid(user)
     except KeyError:
         return False
-    return group == user == own.pw_gid and at.gr_name == own.pw_name and set(at.gr_mem) <= {own.pw_name}
+    if not (group == user == own.pw_gid and at.gr_name == own.pw_name and set(at.gr_mem) <= {own.pw_name}):
+        return False
+    return user != 0 and all(other.pw_gid != group for other in pwd.getpwall() if other.pw_uid != user)
 
 
 def _trusted_users() -> tuple[int, ...]:
