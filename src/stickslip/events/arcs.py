@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from stickslip.checks import Array
-from stickslip.events.looks import Looks, root_between
+from stickslip.events.looks import PARTS, Looks, root_between
 from stickslip.events.modes import Mode
 
-SAMPLES = 8  # looks at the indicators in every step of the integrator
+SAMPLES = PARTS  # looks at the indicators in every step of the integrator
 SIMULTANEOUS = 1e-12  # events closer than this share of the run are one
 _HALVINGS = 16  # times that a step is halved for what it may hide
 _AIMS = 4  # times that a step is taken anew, to end at a corner

@@ -85,15 +85,19 @@ def hides(functions: Ranges, states: tuple[list[Course], list[Course]]) -> bool:
 
     states : courses of all symbols, over the parts and at their ends
     """
-    over, at = (functions.courses(given) for given in states)
+    over, at = (functions.courses(given, rates=False) for given in states)
     time = states[0][-1].value
     length = np.asarray(time.high) - np.asarray(time.low)
     for part, point in zip(over, at, strict=True):
         seen = np.atleast_1d(0.5 * (np.asarray(point.value.low) + np.asarray(point.value.high)))
         change = np.ptp(seen)
-        with np.errstate(invalid="ignore"):  # bounds of the rate are nearer where terms cancel, such as in x^2 + y^2
-            room = np.fmin(np.asarray(part.value.high) - np.asarray(part.value.low), part.rate.size * length)
-        if np.any(room > _SEEN * change + _NOTHING * (1.0 + np.abs(seen).max())):
+        allowed = _SEEN * change + _NOTHING * (1.0 + np.abs(seen).max())
+        room = np.asarray(part.value.high) - np.asarray(part.value.low)
+        if not np.any(room > allowed):
+            continue
+        with np.errstate(all="ignore"):  # bounds of the rate are nearer where terms cancel, such as in x^2 + y^2
+            room = np.fmin(room, part.rate.size * length)
+        if np.any(room > allowed):
             return True
     return False
 

@@ -90,7 +90,7 @@ class Watching(Present):
         levels = Levels(corners.ranges, corners.values)
         asked = np.array([k < 0 or (mode.slip[k] != 0.0 and mode.stick[k] == 0) for k in corners.contacts])
         looks = levels.looks(dense, self.f, times, p, ~asked, self.atol)
-        zeros = levels.zeros(dense, looks.times, p)
+        zeros = [] if looks.free else levels.zeros(dense, looks.times, p)
         if not zeros:
             return None
         most = np.abs(corners.values(looks.times, dense(looks.times).T, p)).max(axis=1)
