@@ -94,6 +94,7 @@ def test_a_cycle_found_as_its_multiple_is_judged_and_counted_once():
         assert complex(multipliers.sum()) == pytest.approx(1.64 - 3.24 * 0.7 * math.sin(phi), abs=1e-7)
 
 
+@pytest.mark.slow
 def test_cycles_of_one_and_of_three_periods_stay_two():
     """At Gamma = 1.05 a ball that comes to rest in every period, and one that strikes once in each of three."""
     ball = ss.library.bouncing_ball_on_table(amplitude=0.00029)

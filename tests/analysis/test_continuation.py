@@ -128,7 +128,7 @@ def ways_of_the_upper_edge(cycle):
 
 @pytest.mark.slow
 def test_woodpecker_at_the_corner_of_its_branch():
-    """Down to a friction of 0.2837536 the upper edge slips on after its impact, and reverses: there the period is largest.
+    """Down to a friction of 0.2837536 the upper edge slips on after its impact and reverses: there the period is largest.
 
     Below, the impact ends the slip, and the edge slips the other way from the impact on.
     """

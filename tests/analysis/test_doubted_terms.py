@@ -6,6 +6,7 @@ import pytest
 import sympy as sp
 
 import stickslip as ss
+from tests.thinned import examples, thinned
 
 x, y, v, w, a, b = sp.symbols("x y v w a b")
 
@@ -74,9 +75,9 @@ def test_friction_that_jumps_with_the_speed_is_doubted():
 @pytest.mark.parametrize(
     "force",
     [
-        -a * sp.sign(v) * sp.Abs(v) ** sp.Rational(3, 2),
+        pytest.param(-a * sp.sign(v) * sp.Abs(v) ** sp.Rational(3, 2), marks=pytest.mark.slow),
         -sp.Piecewise((a * v, v > 0.5), (a / 2, True)),
-        -a * sp.Max(0, x) ** sp.Rational(3, 2) * sp.sign(v) * v**2 - 5 * x,
+        pytest.param(-a * sp.Max(0, x) ** sp.Rational(3, 2) * sp.sign(v) * v**2 - 5 * x, marks=pytest.mark.slow),
     ],
 )
 def test_steps_whose_sides_meet_are_no_doubt(force):
@@ -88,13 +89,15 @@ def test_steps_whose_sides_meet_are_no_doubt(force):
     assert found.end[0, 0] == pytest.approx((runs[0].q[-1, 0] - runs[1].q[-1, 0]) / 2e-4, rel=1e-6)
 
 
+@thinned
 def test_sides_that_do_not_meet_are_doubted():
-    for force in (
+    forces = (
         -a * sp.sign(v) * (1 + v**2),
         -sp.Piecewise((a * v, v > 0.5), (a, True)),
         -a * sp.Max(0, -x) * sp.sign(v),  # there at x < 0 alone: it was wrong by a third, and called reliable
         -a * sp.sign(x * v) * v**2,  # jumps at x = 0, too
-    ):
+    )
+    for force in forces[-examples(2, 4) :]:
         found = ss.sensitivity(driven(force, 0.4), ["a"], samples=2)
         assert not found.reliable and "may jump" in found.reason
 

@@ -64,6 +64,7 @@ def turn(omega):
     return found.t[-1], found.y[1, -1]
 
 
+@pytest.mark.slow
 def test_a_driven_crank_has_a_cycle_per_turn():
     cycle = ss.limit_cycle(crank(), section="theta>0 mod 2pi", settle_returns=5, returns=1)
     omega = cycle.u[0]
