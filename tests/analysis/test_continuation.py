@@ -74,6 +74,7 @@ def test_fold_of_the_bouncing_ball():
     assert branch.values[-1] == pytest.approx(0.6 * UNIT) and not branch.stable[-1]
 
 
+@pytest.mark.slow
 def test_grazing_of_the_impact_oscillator():
     branch = ss.continue_cycle(steady_oscillator(0.94), "force", 0.94, 0.96, settle_returns=0, largest_step=0.5)
     (graze,) = branch.specials
@@ -128,7 +129,7 @@ def ways_of_the_upper_edge(cycle):
 
 @pytest.mark.slow
 def test_woodpecker_at_the_corner_of_its_branch():
-    """Down to a friction of 0.2837536 the upper edge slips on after its impact and reverses: there the period is largest.
+    """At a friction of 0.2837536 the period is largest: above, the upper edge slips on after its impact, and reverses.
 
     Below, the impact ends the slip, and the edge slips the other way from the impact on.
     """

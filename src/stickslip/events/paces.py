@@ -76,8 +76,25 @@ def _narrow_functions(equations: Any) -> Ranges | None:
     rows = (equations.M, equations.h, equations.g_N, equations.W_N, equations.W_T, equations.w_hat_N, equations.w_hat_T)
     kinds = (sp.exp, sp.tanh, sp.sinh, sp.cosh, sp.erf, sp.erfc, sp.atan)
     found = {x for part in rows for x in part.atoms(*kinds) if moving & x.free_symbols}
+    found |= {x for part in rows for x in part.atoms(sp.Pow) if _is_bump(x, moving)}
     symbols = (*equations.q, *equations.u, equations.t)
     return Ranges(sorted(found, key=sp.default_sort_key), symbols, equations.parameters) if found else None
+
+
+def _is_bump(power: Any, moving: set[Any]) -> bool:
+    """Whether a power is like 1 / (1 + (k (x - a))^2): of a sum of what does not move and even powers of what does.
+
+    Other negative powers, such as inverses of distances, are no bumps; their bounds are wide where terms cancel.
+    """
+    base, exponent = power.as_base_exp()
+    if not (exponent.is_number and exponent.is_negative and base.is_Add):
+        return False
+    terms = [term for term in base.args if term.free_symbols & moving]
+    factors = [factor.as_base_exp() for term in terms for factor in term.as_ordered_factors()]
+    even = [(of, n) for of, n in factors if of.free_symbols & moving]
+    return 0 < len(terms) < len(base.args) and all(
+        n.is_Integer and n.is_positive and n % 2 == 0 and of.is_polynomial(*moving) for of, n in even
+    )
 
 
 def hides(functions: Ranges, states: tuple[list[Course], list[Course]]) -> bool:
