@@ -480,6 +480,7 @@ def test_a_motion_that_ends_ends_with_a_sentence():
         ({"gap_tol": 2.0}, "gap_tol must be a number between"),
         ({"zeno": 1.0}, "zeno must be a number between"),
         ({"max_events": 0}, "max_events must be a whole number"),
+        ({"max_step": 0.0}, "max_step must be positive"),
     ],
 )
 def test_options_are_checked(options, message):

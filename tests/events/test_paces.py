@@ -98,3 +98,33 @@ def test_short_pulses_and_corners_are_seen_with_two_tangents():
     turn = math.log(11.0) / 20.0  # v - 1/2 + 1/20 falls from 0.55 to 0.05
     way = 0.45 * turn + 0.5 / 20.0 + 0.5 * (0.4 - turn) - (0.4 - turn) ** 2 / 2.0
     assert run.q[-1, 0] == pytest.approx(way, abs=1e-11)
+
+
+def test_no_step_is_longer_than_asked_for():
+    ball, puck = ss.library.bouncing_ball(), ss.library.sliding_ball()
+    for case in (ball, puck):
+        walk = ss.EventDriven(max_step=0.03).arcs(case.system, case.q0, case.u0, t_end=0.3)
+        assert 10 <= sum(1 for arc in walk if 0.0 < arc.t_E - arc.t_A <= 0.03 * (1.0 + 1e-12))
+
+
+@pytest.mark.slow
+def test_a_bound_of_steps_finds_a_pulse_in_a_function():
+    """Functions of users are not searched; SciPy's `solve_ivp` steps over the same pulse, but for `max_step`."""
+    from scipy.integrate import solve_ivp
+
+    def force(t):
+        return math.exp(-(((t - 1.2345) / 0.005) ** 2))
+
+    system = ss.LagrangianSystem(
+        mass=lambda q, t, p: [[1.0]], force=lambda q, u, t, p: [force(t)], coordinates=["x"], name="pushed",
+        contacts=[ss.Contact("far", gap=lambda q, t, p: q[0] + 9.0, normal=lambda q, t, p: [1.0])],
+    )  # fmt: skip
+    push = 0.005 * math.sqrt(math.pi)
+    for most, speed in ((None, 0.0), (0.01, push)):
+        run = ss.simulate(system, [0.0], [0.0], dt=3.0, t_end=3.0, stepper=ss.EventDriven(max_step=most))
+        assert run.u[-1, 0] == pytest.approx(speed, rel=1e-8, abs=1e-12)
+        peer = solve_ivp(
+            lambda t, y: [y[1], force(t)], (0.0, 3.0), [0.0, 0.0], "DOP853", rtol=1e-10, atol=1e-13,
+            max_step=most or math.inf,
+        )  # fmt: skip
+        assert peer.y[1, -1] == pytest.approx(speed, rel=1e-8, abs=1e-12)

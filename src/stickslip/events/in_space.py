@@ -197,8 +197,9 @@ class SpaceMotion(SpaceColliding, Searching):
             found = self.forces(solver.t, solver.y[: self.f], solver.y[self.f : 2 * self.f])
             y = solver.y
             seen = self.system.longest_step(y[: self.f], y[self.f : 2 * self.f], found.du)
-            longest = np.inf if self.paces is None else self.paces.longest(float(solver.t))
-            solver.max_step = min(self._time_to_stop(found), max(seen, 1e-9 * self.span), longest)
+            solver.max_step = min(
+                self._time_to_stop(found), max(seen, 1e-9 * self.span), self._longest(float(solver.t))
+            )
             dense = self._searched(solver, kept)
             self.book.counts["steps"] += 1
             t_A, t_E = float(solver.t_old), float(solver.t)

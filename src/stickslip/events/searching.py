@@ -27,7 +27,7 @@ class Searching:
     """A present whose steps are searched.
 
     Attributes: system, p, f, t, t_end, span, rtol, atol as in `present.Present`; corners, paces, narrow: what is
-    searched for, None where there is nothing.
+    searched for, None where there is nothing; max_step, the longest step [s] that is asked for.
     """
 
     system: System
@@ -38,6 +38,7 @@ class Searching:
     span: float
     rtol: float
     atol: float
+    max_step: float = np.inf
 
     @abstractmethod
     def _rates(self, t: float, y: Array) -> Array: ...
@@ -50,6 +51,10 @@ class Searching:
         self.corners = corners_of(self.system)
         self.paces = paces_of(self.system, self.p, self.t, self.t_end)
         self.narrow = narrow_functions(self.system)
+
+    def _longest(self, t: float) -> float:
+        """Longest step [s] from a time on."""
+        return self.max_step if self.paces is None else min(self.max_step, self.paces.longest(t))
 
     def _hides(self, begin: float, end: float, dense: Callable[[Any], Array]) -> bool:
         """Whether a step may pass over something narrow, see `paces`."""

@@ -67,10 +67,11 @@ class Watching(Present, Searching):
         gaps = (self.kinds == CONTACT) & (self.mode.normal == 0)
         gaps = np.append(gaps, np.zeros(len(self.system.kink_contacts), bool))
         levels = self.system.kink_levels
+        bounded = self.paces is not None or self.max_step < np.inf
         return Watch(
             self._indicators, tol, gaps, armed, self.gap_tol, len(self.system.kink_contacts),
             None if levels is None else self._looks, None if self.corners is None else self._corner,
-            None if self.paces is None else self.paces.longest, None if self.narrow is None else self._hides,
+            self._longest if bounded else None, None if self.narrow is None else self._hides,
         )  # fmt: skip
 
     def _slips(self, k: int) -> bool:
