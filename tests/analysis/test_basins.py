@@ -129,6 +129,7 @@ def test_lyapunov_exponents_of_a_cycle_are_those_of_its_multipliers():
     assert result.largest == pytest.approx(30 * math.log(0.8), rel=0.2) and result.largest < 0.0
 
 
+@pytest.mark.slow
 def test_lyapunov_exponent_of_a_chaotic_ball_is_positive():
     ball = ss.library.bouncing_ball_on_table(amplitude=3.0 * 9.81 / (60 * math.pi) ** 2, height=0.01)
     result = ss.lyapunov(ball, t_end=3.0, skip=1.0)

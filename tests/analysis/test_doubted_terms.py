@@ -6,7 +6,7 @@ import pytest
 import sympy as sp
 
 import stickslip as ss
-from tests.thinned import examples, thinned
+from tests.thinned import FULL, examples, thinned
 
 x, y, v, w, a, b = sp.symbols("x y v w a b")
 
@@ -140,11 +140,15 @@ def pushed(power):
     return ss.Scenario(system, [-0.3], [1.0], 0.01, 1.2)
 
 
+@thinned
 def test_powers_whose_slope_has_no_bound():
     """It leaves with the speed it came with.  Beside the kink times round off: dx/dx_0 was -335,482, not -1."""
-    steep, mild = (ss.sensitivity(pushed(sp.Rational(n, 4)), ["x", "v"], samples=2) for n in (1, 3))
+    steep = ss.sensitivity(pushed(sp.Rational(1, 4)), ["x", "v"], samples=2)
     assert steep.end[:, 0] == pytest.approx([-1.0, 0.0], abs=1e-2) and steep.end[1, 1] == pytest.approx(-1.0, abs=1e-2)
     assert not steep.reliable and "have a corner" in steep.reason
+    if not FULL:
+        return
+    mild = ss.sensitivity(pushed(sp.Rational(3, 4)), ["x", "v"], samples=2)
     assert mild.reliable and mild.end[:, 0] == pytest.approx([-1.0, 0.0], abs=1e-6)
     with pytest.raises(ValueError, match="have a corner"):
         ss.gradient(lambda q, u: q[0], pushed(sp.Rational(1, 4)), ["x", "v"])

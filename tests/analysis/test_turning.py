@@ -98,6 +98,7 @@ def test_bad_turns_are_one_line():
         watched(crank().system, read_section("theta>0 mod 2pi"))
 
 
+@pytest.mark.slow
 def test_a_symmetric_cycle_is_half_as_long_with_a_mirror():
     """A mass between two stops, driven by F cos(w t): x -> -x half a period later is the same motion.
 
