@@ -94,6 +94,7 @@ def test_a_cycle_found_as_its_multiple_is_judged_and_counted_once():
         assert complex(multipliers.sum()) == pytest.approx(1.64 - 3.24 * 0.7 * math.sin(phi), abs=1e-7)
 
 
+@pytest.mark.slow
 def test_cycles_of_one_and_of_three_periods_stay_two():
     """At Gamma = 1.05 a ball that comes to rest in every period, and one that strikes once in each of three."""
     ball = ss.library.bouncing_ball_on_table(amplitude=0.00029)
@@ -128,6 +129,7 @@ def test_lyapunov_exponents_of_a_cycle_are_those_of_its_multipliers():
     assert result.largest == pytest.approx(30 * math.log(0.8), rel=0.2) and result.largest < 0.0
 
 
+@pytest.mark.slow
 def test_lyapunov_exponent_of_a_chaotic_ball_is_positive():
     ball = ss.library.bouncing_ball_on_table(amplitude=3.0 * 9.81 / (60 * math.pi) ** 2, height=0.01)
     result = ss.lyapunov(ball, t_end=3.0, skip=1.0)

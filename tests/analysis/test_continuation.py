@@ -74,6 +74,7 @@ def test_fold_of_the_bouncing_ball():
     assert branch.values[-1] == pytest.approx(0.6 * UNIT) and not branch.stable[-1]
 
 
+@pytest.mark.slow
 def test_grazing_of_the_impact_oscillator():
     branch = ss.continue_cycle(steady_oscillator(0.94), "force", 0.94, 0.96, settle_returns=0, largest_step=0.5)
     (graze,) = branch.specials
@@ -116,13 +117,28 @@ def test_woodpecker_over_friction():
     assert branch.specials[1].contact == "sleeve lower"
 
 
+def ways_of_the_upper_edge(cycle):
+    """Directions in which the upper edge slips after its impact, in order, by the midpoint rule with 1 us."""
+    run = ss.simulate(
+        ss.library.woodpecker().system, cycle.q, cycle.u, dt=1e-6, t_end=0.104,
+        params={"friction": cycle.parameters["friction"]},
+    )  # fmt: skip
+    states = run.states()[:, run.contact_names.index("sleeve upper")]
+    return list(dict.fromkeys(state for state in states if state.startswith("slip")))
+
+
 @pytest.mark.slow
 def test_woodpecker_at_the_corner_of_its_branch():
-    """From a friction of 0.2837536 on the upper edge does not slip after its impact: there the period is largest."""
+    """At a friction of 0.2837536 the period is largest: above, the upper edge slips on after its impact, and reverses.
+
+    Below, the impact ends the slip, and the edge slips the other way from the impact on.
+    """
     branch = ss.continue_cycle(ss.library.woodpecker(), "friction", 0.2839, 0.2836, settle_returns=60, largest_step=0.5)
     (border,) = branch.specials
     assert border.kind == "border" and border.contact == "sleeve upper"
-    assert border.change == "- sleeve upper: sticks"
+    assert border.change == "- sleeve upper: slip reverses"
+    assert ways_of_the_upper_edge(branch.cycles[0]) == ["slip+", "slip-"]
+    assert ways_of_the_upper_edge(branch.cycles[-1]) == ["slip-"]
     assert border.parameter == pytest.approx(0.2837536, abs=2e-7)
     assert branch.status == "reached friction = 0.2836"
     behind = branch.values < border.parameter - 1e-9

@@ -52,6 +52,7 @@ def test_orders_of_the_midpoint_rule_on_a_bouncing_ball():
     json.dumps(result.to_dict(), allow_nan=False)
 
 
+@pytest.mark.slow
 def test_order_two_without_jumps_of_the_velocity():
     result = converge(ss.library.friction_oscillator(), ["moreau-midpoint"], t_end=2.0, halvings=3)
     for norm in ("q_sup", "u_L1"):

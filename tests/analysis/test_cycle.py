@@ -37,6 +37,7 @@ def test_arcs_and_records_pass_the_section_at_the_same_times():
     assert exact.periods[-1] == pytest.approx(PERIOD, abs=1e-3)  # not settled yet
 
 
+@pytest.mark.slow
 def test_midpoint_rule_comes_near_the_judged_cycle():
     toy, section = ss.library.woodpecker(), SECTIONS["woodpecker"]
     cycle = stepped_cycle(toy, section, TRAVELS["woodpecker"], "moreau-midpoint", 1e-5)

@@ -45,6 +45,7 @@ def end_of_braking(stiffness, mu, t_end):
     return z
 
 
+@pytest.mark.slow
 def test_friction_of_a_function_that_falls_within_a_millimetre_per_second():
     """Differences with steps of 1e-3 m/s had errors of 2e-4, and were called reliable."""
     x, v, y, w, k = sp.symbols("x v y w k")
@@ -58,6 +59,7 @@ def test_friction_of_a_function_that_falls_within_a_millimetre_per_second():
     assert found.end[[0, 2], 0] == pytest.approx((ends[0] - ends[1]) / 0.02, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_functions_that_are_not_smooth_are_doubted():
     def mass(q, t, p):
         return np.array([[1.0]])

@@ -6,6 +6,7 @@ import pytest
 import sympy as sp
 
 import stickslip as ss
+from tests.thinned import FULL, examples, thinned
 
 x, y, v, w, a, b = sp.symbols("x y v w a b")
 
@@ -74,9 +75,9 @@ def test_friction_that_jumps_with_the_speed_is_doubted():
 @pytest.mark.parametrize(
     "force",
     [
-        -a * sp.sign(v) * sp.Abs(v) ** sp.Rational(3, 2),
+        pytest.param(-a * sp.sign(v) * sp.Abs(v) ** sp.Rational(3, 2), marks=pytest.mark.slow),
         -sp.Piecewise((a * v, v > 0.5), (a / 2, True)),
-        -a * sp.Max(0, x) ** sp.Rational(3, 2) * sp.sign(v) * v**2 - 5 * x,
+        pytest.param(-a * sp.Max(0, x) ** sp.Rational(3, 2) * sp.sign(v) * v**2 - 5 * x, marks=pytest.mark.slow),
     ],
 )
 def test_steps_whose_sides_meet_are_no_doubt(force):
@@ -88,13 +89,15 @@ def test_steps_whose_sides_meet_are_no_doubt(force):
     assert found.end[0, 0] == pytest.approx((runs[0].q[-1, 0] - runs[1].q[-1, 0]) / 2e-4, rel=1e-6)
 
 
+@thinned
 def test_sides_that_do_not_meet_are_doubted():
-    for force in (
+    forces = (
         -a * sp.sign(v) * (1 + v**2),
         -sp.Piecewise((a * v, v > 0.5), (a, True)),
         -a * sp.Max(0, -x) * sp.sign(v),  # there at x < 0 alone: it was wrong by a third, and called reliable
         -a * sp.sign(x * v) * v**2,  # jumps at x = 0, too
-    ):
+    )
+    for force in forces[-examples(2, 4) :]:
         found = ss.sensitivity(driven(force, 0.4), ["a"], samples=2)
         assert not found.reliable and "may jump" in found.reason
 
@@ -137,11 +140,15 @@ def pushed(power):
     return ss.Scenario(system, [-0.3], [1.0], 0.01, 1.2)
 
 
+@thinned
 def test_powers_whose_slope_has_no_bound():
     """It leaves with the speed it came with.  Beside the kink times round off: dx/dx_0 was -335,482, not -1."""
-    steep, mild = (ss.sensitivity(pushed(sp.Rational(n, 4)), ["x", "v"], samples=2) for n in (1, 3))
+    steep = ss.sensitivity(pushed(sp.Rational(1, 4)), ["x", "v"], samples=2)
     assert steep.end[:, 0] == pytest.approx([-1.0, 0.0], abs=1e-2) and steep.end[1, 1] == pytest.approx(-1.0, abs=1e-2)
     assert not steep.reliable and "have a corner" in steep.reason
+    if not FULL:
+        return
+    mild = ss.sensitivity(pushed(sp.Rational(3, 4)), ["x", "v"], samples=2)
     assert mild.reliable and mild.end[:, 0] == pytest.approx([-1.0, 0.0], abs=1e-6)
     with pytest.raises(ValueError, match="have a corner"):
         ss.gradient(lambda q, u: q[0], pushed(sp.Rational(1, 4)), ["x", "v"])

@@ -10,6 +10,7 @@ import sympy as sp
 import stickslip as ss
 from tests.analysis.test_sensitivity import disc
 from tests.mechanisms.steppers.systems import every_element
+from tests.thinned import examples, thinned
 
 G = 9.81
 
@@ -31,7 +32,10 @@ def agree_with_the_run(found):
         assert getattr(found.impulses, mine) == pytest.approx(table[theirs], rel=1e-9, abs=1e-12)
 
 
-@pytest.mark.parametrize("law", [None, "poisson", "stronge", "walton"])
+SLOW = {"marks": pytest.mark.slow}
+
+
+@pytest.mark.parametrize("law", [None, "poisson", *(pytest.param(law, **SLOW) for law in ("stronge", "walton"))])
 def test_bouncing_ball(law):
     """Lambda_k = m (1 + e) e^k v_0 with v_0^2 = v^2 + 2 g h, for every k."""
     ball = ss.library.bouncing_ball(restitution=0.8).starting({"v": -0.5})
@@ -129,8 +133,8 @@ def differences_of_impulses(scenario, name, t_end, step, law=None):
     [
         (ss.library.woodpecker(), "friction", 0.2, None),  # two sleeves and a beak that stick and slip
         (ss.library.rimless_wheel(), "slope", 1.0, None),  # two contacts at once
-        (ss.library.rimless_wheel(), "inertia", 1.0, "poisson"),
-        (every_element(), "lift", 0.25, None),  # moving floors, stops
+        pytest.param(ss.library.rimless_wheel(), "inertia", 1.0, "poisson", **SLOW),
+        pytest.param(every_element(), "lift", 0.25, None, **SLOW),  # moving floors, stops
     ],
     ids=["woodpecker", "wheel", "wheel by Poisson", "every element"],
 )
@@ -144,6 +148,7 @@ def test_differences_of_runs(scenario, name, t_end, law):
     agree_with_the_run(found)
 
 
+@pytest.mark.slow
 def test_a_law_is_differentiated_within_one_branch_of_it():
     """Tiny blows of a hinge with clearance under Poisson's law: steps that suit 1 m/s leave their branch."""
     bar = ss.library.four_bar()
@@ -236,7 +241,7 @@ def slowed_by_a_blow(base, rise, e, h, speed, t=0.5, g=10.0):
     return np.array([speed * fall + after * (t - fall), after, after - speed])
 
 
-@pytest.mark.parametrize("kind", ["expression", "function"])
+@pytest.mark.parametrize("kind", ["expression", pytest.param("function", **SLOW)])
 def test_a_blow_with_friction_that_depends_on_the_slip_behind_it(kind):
     """Friction and slip behind the blow hang on one another; there was no derivative behind such a blow."""
     x, y, v, w, s, base, rise, e = sp.symbols("x y v w s base rise e")
@@ -281,6 +286,7 @@ def test_gradient_of_impulses_of_a_ball():
         assert slope == pytest.approx(complex_slopes(exact, values)[0], rel=1e-9)
 
 
+@thinned
 def test_gradients_of_impulses_sum_up_what_sensitivity_has(monkeypatch):
     """At the start, with friction, by an adjoint that computes its segments again."""
     toy = ss.library.woodpecker()
@@ -298,7 +304,7 @@ def test_gradients_of_impulses_sum_up_what_sensitivity_has(monkeypatch):
         rows = (found.t, found.normal, found.tangential)
         pairs = zip(slope(*rows), (found.dt, found.dnormal, found.dtangential), strict=True)
         exact = sum(weights @ columns for weights, columns in pairs)
-        for segment in (4096, 7):
+        for segment in (7, 4096)[: examples(1, 2)]:
             monkeypatch.setattr("stickslip.analysis.adjoint.SEGMENT", segment)
             value, mine = ss.gradient(objective, case, names, impulses=True, slope=slope, t_end=t_end)
             assert value == pytest.approx(objective(*rows), rel=1e-12)

@@ -206,7 +206,7 @@ def test_multipliers_of_the_woodpecker_are_those_of_its_limit_cycle():
 @pytest.mark.parametrize(
     ("name", "swapped"),
     [
-        ("friction_oscillator", []),
+        pytest.param("friction_oscillator", [], marks=pytest.mark.slow),
         ("rimless_wheel", []),
         pytest.param("compass_gait", [("theta_1", "theta_2"), ("omega_1", "omega_2")], marks=pytest.mark.slow),
     ],

@@ -129,6 +129,7 @@ def test_driven_blocks_stick_and_slip():
     assert {event["kind"] for event in cycle.events} == {"slips", "sticks"}
 
 
+@pytest.mark.slow
 def test_a_cycle_tells_its_error_where_a_multiplier_is_near_one():
     """Den Hartog's oscillator at half its frequency, F_f = 0.3: the stop ends at x = 1 + F_f, with a multiplier 1.
 

@@ -109,6 +109,7 @@ def test_a_smooth_value_is_smooth_and_the_end_of_a_range_is_unknown():
     assert elastic.below.kind == "derivative"
 
 
+@pytest.mark.slow
 def test_hessian_of_a_ball_by_closed_form():
     """Impact 2: t_2 = (1 + 2 e) sqrt(2 h / g)."""
     ball = ss.library.bouncing_ball(restitution=0.8)
@@ -144,6 +145,7 @@ def test_friction_whose_bound_is_just_met_is_smooth():
     assert np.abs(found.below.slope).max() < 1e-15 and np.abs(found.above.slope).max() < 1e-6
 
 
+@pytest.mark.slow
 def test_a_hop_that_ends_on_the_floor_is_smooth():
     """A mass at rest on a floor, thrown up or pressed down a little: it lies there in the end."""
     rests = ss.Scenario(mass(lambda F: -F), [0], [0], 0.01, 1.0, "", "")

@@ -110,6 +110,7 @@ def test_derivative_of_the_woodpecker_agrees_with_differences():
     assert np.abs(Phi - measured).max() < 1e-3 * np.abs(Phi).max()
 
 
+@pytest.mark.slow
 def test_derivative_with_every_element_agrees_with_differences():
     """Mass matrix that depends on the coordinates, moving contacts, clutch, spring, dry friction, restitution."""
     scenario = every_element()

@@ -183,6 +183,7 @@ def hinged(friction=0.0, **options):
     return scene
 
 
+@pytest.mark.slow
 def test_an_arm_that_comes_to_rest_has_velocities_without_derivatives():
     """It stops after omega^2 J / (2 M): dx/dv is 2 x / v, and nothing moves behind it."""
     found = ss.step_sensitivity(hinged(0.52), ["bob.vz", "hinge.friction"], dt=0.01, t_end=0.8)

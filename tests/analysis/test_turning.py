@@ -64,6 +64,7 @@ def turn(omega):
     return found.t[-1], found.y[1, -1]
 
 
+@pytest.mark.slow
 def test_a_driven_crank_has_a_cycle_per_turn():
     cycle = ss.limit_cycle(crank(), section="theta>0 mod 2pi", settle_returns=5, returns=1)
     omega = cycle.u[0]
@@ -97,6 +98,7 @@ def test_bad_turns_are_one_line():
         watched(crank().system, read_section("theta>0 mod 2pi"))
 
 
+@pytest.mark.slow
 def test_a_symmetric_cycle_is_half_as_long_with_a_mirror():
     """A mass between two stops, driven by F cos(w t): x -> -x half a period later is the same motion.
 

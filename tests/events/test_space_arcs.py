@@ -95,6 +95,7 @@ def _jacobian(rates, t, y):
     return np.column_stack([(rates(t, y + step) - rates(t, y - step)) / 2e-6 for step in steps])
 
 
+@pytest.mark.slow
 def test_events_are_counted_in_a_thousandth_of_the_run():
     """A puck that is shaken has more events than `max_events` in all, and few of them in a row."""
     puck = shaken_puck()

@@ -45,6 +45,8 @@ class VelocityCorners:
         """Where levels go through zero inside an arc, where they touch it, and of which that cannot be told."""
         levels, times = Levels(self.corners.ranges, self.corners.values), np.linspace(arc.t_A, arc.t_E, SAMPLES + 1)
         looks = levels.looks(arc.dense, arc.f, times, p)
+        if looks.free:
+            return Passed([], (), ())
         found = [time for time, _ in levels.zeros(arc.dense, looks.times, p)]
         inside = [time for time in found if arc.t_A < time < arc.t_E]
         values = self.corners.values(looks.times, arc.vector(looks.times), p)

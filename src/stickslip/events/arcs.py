@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from stickslip.checks import Array
-from stickslip.events.looks import Looks, root_between
+from stickslip.events.looks import PARTS, Looks, root_between
 from stickslip.events.modes import Mode
+from stickslip.events.searching import searched_step
 
-SAMPLES = 8  # looks at the indicators in every step of the integrator
+SAMPLES = PARTS  # looks at the indicators in every step of the integrator
 SIMULTANEOUS = 1e-12  # events closer than this share of the run are one
-_HALVINGS = 16  # times that a step is halved for what it may hide
-_AIMS = 4  # times that a step is taken anew, to end at a corner
 _NEARLY = 0.3  # of what an indicator changes by between two samples: how near to zero it must come to be looked at
 
 
@@ -243,29 +242,8 @@ class Watch:
         return root_between(lambda x: self._value(x, dense, k, 0), a, lowest)
 
 
-def _stepped(solver: Any, stand: Stand, watch: Watch) -> Callable[[Any], Array] | None:
-    """One step as a function of time; None where there is none.
-
-    Across a corner of its forces a step is less exact than its error estimate says, and a corner that it enters and
-    leaves again the estimate does not see at all.  So a step with a corner inside is taken anew, as far as the corner.
-    """
-    if watch.longest is not None:
-        solver.max_step = watch.longest(stand.t)
-    aims, halvings = 0, 0
-    while True:
-        if solver.step() is not None or not np.all(np.isfinite(solver.y)):
-            return None
-        dense: Callable[[Any], Array] = solver.dense_output()
-        length = solver.t - stand.t
-        if watch.hides is not None and halvings < _HALVINGS and watch.hides(stand.t, solver.t, dense):
-            end, halvings = stand.t + 0.5 * length, halvings + 1
-        else:
-            corner = None if watch.corner is None or aims == _AIMS else watch.corner(stand.t, solver.t, dense)
-            if corner is None:
-                return dense
-            end, aims = corner, aims + 1
-        solver.t, solver.y, solver.f, solver.h_abs = stand.t, stand.y, stand.rate, end - stand.t
-        solver.status = "running"
+def _back(solver: Any, stand: Stand, length: float) -> None:
+    solver.t, solver.y, solver.f, solver.h_abs = stand.t, stand.y, stand.rate, length
 
 
 def smooth_arcs(
@@ -294,7 +272,9 @@ def smooth_arcs(
         solver.f, solver.h_abs = stand.rate, stand.length  # the rate belongs to t_A + h, which rounds to t
     while solver.status == "running":
         stand = Stand(solver.t, solver.y, solver.f, solver.h_abs, watch.armed.copy(), watch.grazes)
-        dense = _stepped(solver, stand, watch)
+        if watch.longest is not None:
+            solver.max_step = watch.longest(stand.t)
+        dense, _ = searched_step(solver, partial(_back, solver, stand), watch.hides, watch.corner)
         if dense is None:
             return Event(solver.t, solver.y.copy(), stuck=True)
         found = watch.event(np.linspace(solver.t_old, solver.t, SAMPLES + 1), dense, span)

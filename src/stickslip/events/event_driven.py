@@ -48,6 +48,8 @@ class EventDriven:
     gap_tol : gaps below this are closed, and minima of gaps within it graze without an impact [m]
     zeno : share of the run within which accumulating impacts are taken as one
     max_events : most events in a thousandth of the run
+    max_step : longest step of the integrator [s]; None: as long as its errors, and what the model's expressions may
+        hide, allow.  Functions of your own are not searched: of a short pulse in one, half its length finds it
     """
 
     rtol: float = 1e-10
@@ -55,6 +57,7 @@ class EventDriven:
     gap_tol: float = 1e-9
     zeno: float = 1e-7
     max_events: int = 10_000
+    max_step: float | None = None
 
     name = "event-driven"
     level = "acceleration"
@@ -69,6 +72,9 @@ class EventDriven:
         if self.atol is not None and not (right and 0.0 < self.atol <= LARGEST):
             raise ValueError(f"atol must be positive, or None for a thousandth of rtol, got {shown(self.atol)}.")
         whole_number(self.max_events, "max_events")
+        right = isinstance(self.max_step, (int, float)) and not isinstance(self.max_step, bool)
+        if self.max_step is not None and not (right and 0.0 < self.max_step <= LARGEST):
+            raise ValueError(f"max_step must be positive [s], or None for no bound, got {shown(self.max_step)}.")
 
     @property
     def tolerances(self) -> tuple[float, float]:
@@ -99,12 +105,15 @@ class EventDriven:
                 system, p, law, solver, t0, q.copy(), u.copy(), t_end, *self.tolerances, float(self.gap_tol),
                 float(self.zeno), self.max_events,
             )  # fmt: skip
-            return walk
-        kernel = module_or_plain(system.branched, "smooth", "auto") if kernel is None else kernel
-        return Motion(
-            system, kernel, p, law, solver, t0, q.copy(), u.copy(), t_end,
-            *self.tolerances, float(self.gap_tol), float(self.zeno), self.max_events,
-        )  # fmt: skip
+        else:
+            kernel = module_or_plain(system.branched, "smooth", "auto") if kernel is None else kernel
+            walk = Motion(
+                system, kernel, p, law, solver, t0, q.copy(), u.copy(), t_end,
+                *self.tolerances, float(self.gap_tol), float(self.zeno), self.max_events,
+            )  # fmt: skip
+        walk.max_step = np.inf if self.max_step is None else float(self.max_step)
+        found: Motion = walk
+        return found
 
     def arcs(
         self,

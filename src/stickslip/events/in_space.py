@@ -31,6 +31,7 @@ from stickslip.events.accumulation import MEMORY
 from stickslip.events.arcs import lows, short_fall
 from stickslip.events.book import NO_PROGRESS, WINDOW, MotionError, no_progress, too_many
 from stickslip.events.modes import ROUND_OFF
+from stickslip.events.searching import Searching, searched_step
 from stickslip.events.space_arcs import Phase, SpaceArc, SpaceKept, Tailed, put_back, stand_of
 from stickslip.events.space_collisions import LOWEST, SpaceColliding
 from stickslip.events.space_forces import Forces
@@ -71,12 +72,13 @@ def require_known(system: System) -> None:
 
 
 @dataclass(eq=False)
-class SpaceMotion(SpaceColliding):
+class SpaceMotion(SpaceColliding, Searching):
     """The motion of a system from event to event; see `motion.Motion` for the planar one."""
 
     def __post_init__(self) -> None:
         require_known(self.system)
         super().__post_init__()
+        self._prepare_search()
 
     # -- smooth motion ---------------------------------------------------------------------------------------
 
@@ -195,12 +197,12 @@ class SpaceMotion(SpaceColliding):
             found = self.forces(solver.t, solver.y[: self.f], solver.y[self.f : 2 * self.f])
             y = solver.y
             seen = self.system.longest_step(y[: self.f], y[self.f : 2 * self.f], found.du)
-            solver.max_step = min(self._time_to_stop(found), max(seen, 1e-9 * self.span))
-            message = solver.step()
-            if solver.status == "failed":
-                raise MotionError(solver.t, f"the integrator found no step: {message}")
+            solver.max_step = min(
+                self._time_to_stop(found), max(seen, 1e-9 * self.span), self._longest(float(solver.t))
+            )
+            dense = self._searched(solver, kept)
             self.book.counts["steps"] += 1
-            dense, t_A, t_E = solver.dense_output(), float(solver.t_old), float(solver.t)
+            t_A, t_E = float(solver.t_old), float(solver.t)
             event = self._first_event(dense, t_A, t_E, phase.armed, phase.tolerances)
             end = t_E if event is None else event[0]
             self._take(end, dense(end))
@@ -223,6 +225,25 @@ class SpaceMotion(SpaceColliding):
                 return None
             if phase.stiff != self._is_stiff(after) or self._off(after):
                 return "go on", -1
+
+    def _searched(self, solver: Any, kept: SpaceKept) -> Any:
+        """One step as a function of time."""
+
+        def back(length: float) -> None:
+            solver.t, solver.y = float(kept.stand["t"]), kept.stand["y"]
+            put_back(solver, kept.stand)
+            solver.h_abs = length
+            if hasattr(solver, "LU_real"):
+                solver.LU_real = solver.LU_complex = None  # those of another length
+
+        corner = None if self.corners is None else self._corner
+        dense, message = searched_step(solver, back, None if self.narrow is None else self._hides, corner)
+        if dense is None:
+            raise MotionError(solver.t, f"the integrator found no step: {message}")
+        return dense
+
+    def _slips(self, k: int) -> bool:
+        return False  # its speed is that of two tangents, which no level here is
 
     def _measure_constraints(self) -> None:
         system = self.system

@@ -76,8 +76,25 @@ def _narrow_functions(equations: Any) -> Ranges | None:
     rows = (equations.M, equations.h, equations.g_N, equations.W_N, equations.W_T, equations.w_hat_N, equations.w_hat_T)
     kinds = (sp.exp, sp.tanh, sp.sinh, sp.cosh, sp.erf, sp.erfc, sp.atan)
     found = {x for part in rows for x in part.atoms(*kinds) if moving & x.free_symbols}
+    found |= {x for part in rows for x in part.atoms(sp.Pow) if _is_bump(x, moving)}
     symbols = (*equations.q, *equations.u, equations.t)
     return Ranges(sorted(found, key=sp.default_sort_key), symbols, equations.parameters) if found else None
+
+
+def _is_bump(power: Any, moving: set[Any]) -> bool:
+    """Whether a power is like 1 / (1 + (k (x - a))^2): of a sum of what does not move and even powers of what does.
+
+    Other negative powers, such as inverses of distances, are no bumps; their bounds are wide where terms cancel.
+    """
+    base, exponent = power.as_base_exp()
+    if not (exponent.is_number and exponent.is_negative and base.is_Add):
+        return False
+    terms = [term for term in base.args if term.free_symbols & moving]
+    factors = [factor.as_base_exp() for term in terms for factor in term.as_ordered_factors()]
+    even = [(of, n) for of, n in factors if of.free_symbols & moving]
+    return 0 < len(terms) < len(base.args) and all(
+        n.is_Integer and n.is_positive and n % 2 == 0 and of.is_polynomial(*moving) for of, n in even
+    )
 
 
 def hides(functions: Ranges, states: tuple[list[Course], list[Course]]) -> bool:
@@ -85,15 +102,19 @@ def hides(functions: Ranges, states: tuple[list[Course], list[Course]]) -> bool:
 
     states : courses of all symbols, over the parts and at their ends
     """
-    over, at = (functions.courses(given) for given in states)
+    over, at = (functions.courses(given, rates=False) for given in states)
     time = states[0][-1].value
     length = np.asarray(time.high) - np.asarray(time.low)
     for part, point in zip(over, at, strict=True):
         seen = np.atleast_1d(0.5 * (np.asarray(point.value.low) + np.asarray(point.value.high)))
         change = np.ptp(seen)
-        with np.errstate(invalid="ignore"):  # bounds of the rate are nearer where terms cancel, such as in x^2 + y^2
-            room = np.fmin(np.asarray(part.value.high) - np.asarray(part.value.low), part.rate.size * length)
-        if np.any(room > _SEEN * change + _NOTHING * (1.0 + np.abs(seen).max())):
+        allowed = _SEEN * change + _NOTHING * (1.0 + np.abs(seen).max())
+        room = np.asarray(part.value.high) - np.asarray(part.value.low)
+        if not np.any(room > allowed):
+            continue
+        with np.errstate(all="ignore"):  # bounds of the rate are nearer where terms cancel, such as in x^2 + y^2
+            room = np.fmin(room, part.rate.size * length)
+        if np.any(room > allowed):
             return True
     return False
 

@@ -15,11 +15,9 @@ from stickslip.events.accumulation import MEMORY, Blow
 from stickslip.events.arcs import Event, Stand, Watch
 from stickslip.events.book import EventBook, Kept, MotionError
 from stickslip.events.modes import ROUND_OFF, Mode, onto_contacts
-from stickslip.events.paces import narrow_functions, paces_of
 from stickslip.impacts.impact import Impact
 from stickslip.laws import ImpactLaw
 from stickslip.laws.slip import CONSTANT
-from stickslip.mechanisms.corners import corners_of
 from stickslip.mechanisms.system import SPRING, LawError, System
 
 _GAP_NOISE = 1e-15  # round-off of gaps that are made of numbers of size 1
@@ -54,7 +52,6 @@ class Present:
     def __post_init__(self) -> None:
         self.plain = self.system  # with the kinks that it has
         self.system = self.plain.branched
-        self.corners = corners_of(self.system)
         self.p = np.concatenate([self.p, np.ones(len(self.system.kink_contacts))])
         system, n = self.system, self.system.n_contacts
         self._choose_branches()
@@ -62,8 +59,6 @@ class Present:
         self.law.coefficients(eps_N, eps_T, system.contact_kinds, system.contact_names)  # for its checks
         self.kinds = np.array(system.contact_kinds, dtype=int)
         self.f, self.span = system.n_dof, self.t_end - self.t
-        self.paces = paces_of(system, self.p, self.t, self.t_end)
-        self.narrow = narrow_functions(system)
         self.integrals = np.zeros(4 * n + 1)
         self.mode = Mode.free(n)
         self.disarmed: set[tuple[int, int]] = set()

@@ -8,20 +8,23 @@ from typing import Any
 import numpy as np
 
 from stickslip.checks import Array
-from stickslip.events.arcs import SAMPLES, Watch
-from stickslip.events.looks import Levels, Looks, courses_of
+from stickslip.events.arcs import Watch
+from stickslip.events.looks import Levels, Looks
 from stickslip.events.modes import ROUND_OFF, relative_velocities
-from stickslip.events.paces import hides
 from stickslip.events.present import Present
+from stickslip.events.searching import Searching
 from stickslip.mechanisms.system import CONSTRAINT, CONTACT, SPRING
 
 FORCE_TOLERANCE = 1e-9  # of the forces that the free accelerations ask for
-_NEAR = 1e-8  # share of a step: corners that near to its ends are at its ends
 _RESOLUTION = 1e-8  # of the contact forces over the run: the step size follows them that well
 
 
-class Watching(Present):
+class Watching(Present, Searching):
     """A present whose mode is watched for its end."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._prepare_search()
 
     def _indicators(self, t: Array, y: Array) -> Array:
         n, kinks = self.system.n_contacts, len(self.system.kink_contacts)
@@ -64,52 +67,15 @@ class Watching(Present):
         gaps = (self.kinds == CONTACT) & (self.mode.normal == 0)
         gaps = np.append(gaps, np.zeros(len(self.system.kink_contacts), bool))
         levels = self.system.kink_levels
+        bounded = self.paces is not None or self.max_step < np.inf
         return Watch(
             self._indicators, tol, gaps, armed, self.gap_tol, len(self.system.kink_contacts),
             None if levels is None else self._looks, None if self.corners is None else self._corner,
-            None if self.paces is None else self.paces.longest, None if self.narrow is None else self._hides,
+            self._longest if bounded else None, None if self.narrow is None else self._hides,
         )  # fmt: skip
 
-    def _hides(self, begin: float, end: float, dense: Callable[[Any], Array]) -> bool:
-        """Whether a step may pass over something narrow, see `paces`."""
-        assert self.narrow is not None
-        if not end - begin > 1e-9 * self.span:
-            return False
-        times = np.linspace(begin, end, SAMPLES + 1)
-        return hides(self.narrow.held(self.p), courses_of(dense, self.f, times))
-
-    def _corner(self, begin: float, end: float, dense: Callable[[Any], Array]) -> float | None:
-        """The first corner of forces, or of the friction of a slipping contact, that a step passes in its inside.
-
-        Corners at which forces jump are left to the integrator: a motion may slide along one.  So are levels that are
-        zero all along, as far as the motion is known.
-        """
-        corners, mode = self.corners, self.mode
-        assert corners is not None
-        p, times = self.p, np.linspace(begin, end, SAMPLES + 1)
-        levels = Levels(corners.ranges, corners.values)
-        asked = np.array([k < 0 or (mode.slip[k] != 0.0 and mode.stick[k] == 0) for k in corners.contacts])
-        looks = levels.looks(dense, self.f, times, p, ~asked, self.atol)
-        zeros = levels.zeros(dense, looks.times, p)
-        if not zeros:
-            return None
-        most = np.abs(corners.values(looks.times, dense(looks.times).T, p)).max(axis=1)
-        near = _NEAR * (end - begin)
-        for time, j in zeros:
-            moves = asked[j] and most[j] > 10.0 * (self.atol + self.rtol * looks.sizes[j])
-            if moves and begin + near < time < end - near and not self._jumps(time, end - begin, dense):
-                return time
-        return None
-
-    def _jumps(self, time: float, length: float, dense: Callable[[Any], Array]) -> bool:
-        """Whether accelerations jump at a time of a step: their difference does not fall with the distance."""
-
-        def apart(aside: float) -> tuple[float, float]:
-            a, b = (self._rates(t, dense(t))[self.f : 2 * self.f] for t in (time - aside, time + aside))
-            return float(np.abs(a - b).max()), float(np.abs(a).max())
-
-        (wide, _), (narrow, size) = apart(1e-6 * length), apart(1e-7 * length)
-        return narrow > 0.5 * wide and narrow > 1e-12 * size
+    def _slips(self, k: int) -> bool:
+        return bool(self.mode.slip[k] != 0.0 and self.mode.stick[k] == 0)
 
     def _looks(self, t: Array, dense: Callable[[Any], Array]) -> Looks:
         """Where to look at the levels of the kinks, but for those that nobody asks."""

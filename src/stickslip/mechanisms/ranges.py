@@ -5,14 +5,14 @@ With the chain rule the same is done for rates of change.  So a range without ze
 rate of one sign proves that there is one at most.  Samples prove neither.
 
 Ranges are arrays of bounds, many intervals at a time.  A rate that has no bound is infinite; so is that of an
-expression that may jump.
+expression that may jump.  Rates are found when they are asked for: most ranges show on their own that there is no zero.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,8 @@ class Range:
     @classmethod
     def of(cls, low: Any, high: Any) -> Range:
         """A range from bounds that may be undefined, such as 0 times infinity: then there is no bound."""
+        if not np.isnan(low + high).any():
+            return cls(low, high)
         return cls(np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high))
 
     def __add__(self, other: Range) -> Range:
@@ -65,12 +67,19 @@ class Range:
         return np.maximum(np.abs(self.low), np.abs(self.high))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
 class Course:
-    """The range of an expression, and that of its rate."""
+    """The range of an expression, and that of its rate, which is found when it is first asked for."""
 
-    value: Range
-    rate: Range
+    __slots__ = ("_rate", "value")
+
+    def __init__(self, value: Range, rate: Range | Callable[[], Range]) -> None:
+        self.value, self._rate = value, rate
+
+    @property
+    def rate(self) -> Range:
+        if not isinstance(self._rate, Range):
+            self._rate = self._rate()
+        return self._rate
 
 
 _ZERO, _ALL = Range(0.0, 0.0), Range(-np.inf, np.inf)
@@ -127,9 +136,14 @@ class Ranges:
             self._steps = steps
         return self._steps
 
-    def courses(self, given: Sequence[Course]) -> list[Course]:
-        """The ranges of the expressions and of their rates, given those of the symbols."""
+    def courses(self, given: Sequence[Course], rates: bool = True) -> list[Course]:
+        """The ranges of the expressions and of their rates, given those of the symbols; or ranges alone."""
         found = self._all(given)
+        if rates:
+            with np.errstate(all="ignore"):
+                for part in found:  # in this order no rate waits for a long chain of others
+                    if isinstance(part, Course):
+                        part.rate  # noqa: B018
         return [found[k] for k in self._ends]
 
     def _all(self, given: Sequence[Course]) -> list[Any]:
@@ -194,12 +208,12 @@ def _scaled(factor: float, x: Course) -> Course:
         low, high = factor * range_.low, factor * range_.high
         return Range.of(low, high) if factor > 0.0 else Range.of(high, low)
 
-    return Course(part(x.value), part(x.rate)) if factor != 0.0 else Course(_ZERO, _ZERO)
+    return Course(part(x.value), lambda: part(x.rate)) if factor != 0.0 else Course(_ZERO, _ZERO)
 
 
 def _fixed_power(n: float, base: Course) -> Course:
     """x^n with the rate n x^(n - 1) x'."""
-    return Course(_to_the(base.value, n), Range(n, n) * _to_the(base.value, n - 1.0) * base.rate)
+    return Course(_to_the(base.value, n), lambda: Range(n, n) * _to_the(base.value, n - 1.0) * base.rate)
 
 
 def _compared(kind: type, left: Course, right: Course) -> Truth:
@@ -239,17 +253,18 @@ def _pieces(*parts: Any) -> Course:
 
 
 def _added(*parts: Course) -> Course:
-    value, rate = parts[0].value, parts[0].rate
-    for part in parts[1:]:
-        value, rate = value + part.value, rate + part.rate
-    return Course(value, rate)
+    return Course(_sum(part.value for part in parts), lambda: _sum(part.rate for part in parts))
+
+
+def _sum(parts: Iterable[Range]) -> Range:
+    return reduce(Range.__add__, parts)
 
 
 def _times(*parts: Course) -> Course:
-    found = parts[0]
-    for part in parts[1:]:
-        found = Course(found.value * part.value, found.value * part.rate + found.rate * part.value)
-    return found
+    def product(a: Course, b: Course) -> Course:
+        return Course(a.value * b.value, lambda: a.value * b.rate + a.rate * b.value)
+
+    return reduce(product, parts)
 
 
 def _inverse(x: Range) -> Range:
@@ -281,10 +296,11 @@ def _chained(value: Callable[[Range], Range], slope: Callable[[Range], Range]) -
     """The rule of a function of one number."""
 
     def rule(x: Course) -> Course:
-        by = slope(x.value)
-        rate = by * x.rate
-        still = (x.rate.low == 0.0) & (x.rate.high == 0.0)
-        return Course(value(x.value), _ZERO.where(still, rate))
+        def rate() -> Range:
+            still = (x.rate.low == 0.0) & (x.rate.high == 0.0)
+            return _ZERO.where(still, slope(x.value) * x.rate)
+
+        return Course(value(x.value), rate)
 
     return rule
 
@@ -369,25 +385,27 @@ _log = _chained(_rising(np.log), lambda x: _inverse(Range(np.maximum(x.low, 0.0)
 
 
 def _magnitude(x: Course) -> Course:
-    value = _even(np.abs)(x.value)
-    up, down = x.value.low > 0.0, x.value.high < 0.0
-    both = x.rate.hull(-x.rate)
-    return Course(value, x.rate.where(up, (-x.rate).where(down, both)))
+    def rate() -> Range:
+        up, down = x.value.low > 0.0, x.value.high < 0.0
+        return x.rate.where(up, (-x.rate).where(down, x.rate.hull(-x.rate)))
+
+    return Course(_even(np.abs)(x.value), rate)
 
 
 def _largest(*parts: Course) -> Course:
-    found = parts[0]
-    for part in parts[1:]:
-        above, below = found.value.low > part.value.high, found.value.high < part.value.low
-        value = Range(
-            np.maximum(found.value.low, part.value.low), np.maximum(found.value.high, part.value.high)
-        )  # fmt: skip
-        found = Course(value, found.rate.where(above, part.rate.where(below, found.rate.hull(part.rate))))
-    return found
+    def larger(a: Course, b: Course) -> Course:
+        def rate() -> Range:
+            above, below = a.value.low > b.value.high, a.value.high < b.value.low
+            return a.rate.where(above, b.rate.where(below, a.rate.hull(b.rate)))
+
+        low, high = np.maximum(a.value.low, b.value.low), np.maximum(a.value.high, b.value.high)
+        return Course(Range(low, high), rate)
+
+    return reduce(larger, parts)
 
 
 def _negative(x: Course) -> Course:
-    return Course(-x.value, -x.rate)
+    return Course(-x.value, lambda: -x.rate)
 
 
 def _least(*parts: Course) -> Course:
