@@ -138,8 +138,7 @@ def _checked(
             continue
         if label in values:
             raise ValueError(f"{name}: each quantity must have one column, got two of {printable(label)!r}.")
-        if unit not in _FACTORS:
-            raise ValueError(f"{name}: column {label!r} has the unit {printable(unit)!r}; known: {_known_units()}.")
+        check_unit(unit, label, name)
         if label == "t" and unit not in _TIMES:
             raise ValueError(f"{name}: column 't' must have a unit of time (s, ms, us), got {unit!r}.")
         if label != "t" and unit in ("s", "ms", "us"):
@@ -344,5 +343,8 @@ def _numbers(given: Any, known: Iterable[str], what: str, kind: str) -> dict[str
     return {str(key): real_number(value, f"{what} {key!r}") for key, value in given.items()}
 
 
-def _known_units() -> str:
-    return ", ".join(unit for unit in _FACTORS if unit)
+def check_unit(unit: str, label: str, name: str) -> None:
+    """ValueError where a unit is none that is known."""
+    if unit not in _FACTORS:
+        known = ", ".join(each for each in _FACTORS if each)
+        raise ValueError(f"{name}: column {label!r} has the unit {printable(unit)!r}; known: {known}.")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
 from stickslip.checks import Array
-from stickslip.io.disk import read_regular
+from stickslip.io.disk import open_regular, read_regular
 from stickslip.io.printable import printable
 from stickslip.io.words import NoNumber, Words, chunks
 
@@ -21,12 +23,8 @@ _BLANK, _LINE = ord(" "), ord("\n")
 def read_csv(path: Path) -> dict[str, Array]:
     """Columns of a CSV file with a head line; empty fields, 'nan' and 'na' are missing samples."""
     shown = printable(path.name)
-    try:
+    with _told(path):
         raw = read_regular(path, LARGEST_FILE + 1)
-    except FileNotFoundError:
-        raise ValueError(f"there is no file {printable(str(path))!r} with measured motions.") from None
-    except OSError as error:
-        raise ValueError(f"{printable(str(path))} cannot be read: {error.strerror}.") from None
     if len(raw) > LARGEST_FILE:
         raise ValueError(f"{shown} must be smaller than {LARGEST_FILE >> 20} MB.")
     raw = raw.removeprefix(b"\xef\xbb\xbf")  # a byte order mark
@@ -50,6 +48,23 @@ def read_csv(path: Path) -> dict[str, Array]:
         raise ValueError(f"{shown} must have a head line and rows, got an empty file.")
     table = np.concatenate([np.zeros((0, len(head))), *parts])
     return {name: np.ascontiguousarray(column) for name, column in zip(head, table.T, strict=True)}
+
+
+def require_file(path: Path) -> None:
+    """ValueError where there is no regular file that can be opened."""
+    with _told(path):
+        os.close(open_regular(path))
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Say in one line why a file cannot be read."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise ValueError(f"there is no file {printable(str(path))!r} with measured motions.") from None
+    except OSError as error:
+        raise ValueError(f"{printable(str(path))} cannot be read: {error.strerror}.") from None
 
 
 def _first_line(text: bytes) -> tuple[bytes | None, bytes]:
