@@ -218,6 +218,7 @@ class Stepped:
     options : of `simulate`
     data, starts, t0, until, ends : as of a `Motion`
     steps : quantity -> step of its differences, where it is not a share of its range
+    finer : steps in time in place of one that was asked for
     """
 
     build: Callable[..., Any]
@@ -230,6 +231,7 @@ class Stepped:
     until: float | None = None
     ends: bool = False
     steps: dict[str, float] = field(default_factory=dict)
+    finer: int = 1
 
     def __post_init__(self) -> None:
         kept = {name: np.flatnonzero(np.isfinite(values)) for name, values in self.data.columns.items()}
@@ -270,7 +272,7 @@ class Stepped:
             wanted = float(np.sort(self.t)[: 2 * len(self.states)].max())
         try:
             model = self._model(values)
-            dt = float(self.options.get("dt", getattr(model, "dt", 1e-3)))
+            dt = float(self.options.get("dt", getattr(model, "dt", 1e-3))) / self.finer
             every = int(self.options.get("every", 1))  # a whole number of records: the last sample lies before the last
             steps = every * max(1, int(np.ceil((wanted - self.t0) / (every * dt) - 1e-9)))
             options = {**self.options, "dt": dt, "t_end": self.t0 + steps * dt, "progress": False}

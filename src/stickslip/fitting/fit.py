@@ -14,7 +14,7 @@ from stickslip.checks import Array, counted, known_keywords, unknown_name
 from stickslip.ensembles.run import device_of
 from stickslip.fitting import asked, doubts, intervals
 from stickslip.fitting.directions import upward
-from stickslip.fitting.experiments import TIE, Experiment, Stepped
+from stickslip.fitting.experiments import TIE, Experiment
 from stickslip.fitting.notes import Notes
 from stickslip.fitting.problem import Problem
 from stickslip.fitting.result import Curve, Fit
@@ -191,13 +191,7 @@ def _result(
     curves = _curves(problem, z)
     remarks = [*found, *doubts.ends(problem, z, at_edge, ends, fixed)]
     remarks += doubts.misfit(curves, chi2, problem.count - problem.size, how.estimated)
-    if any(isinstance(each, Stepped) for each in problem.experiments):
-        jump = intervals.rough(problem, z, spread)
-        if jump:
-            remarks.append(
-                f"intervals of {', '.join(jump)} are too narrow: predictions of time stepping jump within them; give "
-                'options={"stepper": "event-driven"}, or a smaller dt'
-            )
+    remarks += doubts.stepping(problem, z, spread)
     differences = sum(getattr(each, "replaced", 0) for each in problem.experiments)
     if differences:
         remarks.append(
