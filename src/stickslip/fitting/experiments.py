@@ -22,6 +22,7 @@ from stickslip.fitting.data import Samples
 from stickslip.impacts.impact import impact
 from stickslip.laws import ImpactLaw
 from stickslip.scenario import Scenario, as_scenario
+from stickslip.trajectory.trajectory import Trajectory
 
 Values = Mapping[str, float]
 
@@ -266,7 +267,8 @@ class Stepped:
         start.update({name: value for name, value in values.items() if name not in self.names})
         return as_scenario(model, getattr(model, "dt", 1e-3), None, None).with_values(start) if start else model
 
-    def predict(self, values: Values, until: float = np.inf) -> Array:
+    def run(self, values: Values, until: float = np.inf) -> Trajectory:
+        """The simulated motion, up to the last sample before a time."""
         wanted = self.t[self.t <= until].max(initial=0.0)
         if wanted <= self.t0:
             wanted = float(np.sort(self.t)[: 2 * len(self.states)].max())
@@ -278,11 +280,15 @@ class Stepped:
             options = {**self.options, "dt": dt, "t_end": self.t0 + steps * dt, "progress": False}
             if self.t0 > 0.0:
                 options |= {"t0": self.t0, "overlap": "keep"}
-            run = not_interrupted(model.simulate(**options))
+            found: Trajectory = not_interrupted(model.simulate(**options))
         except (MotionError, ValueError, RuntimeError) as error:
             raise Unpredictable(str(error)) from None
-        if not run.complete:
-            raise Unpredictable(f"the motion ends before its time: {run.status}")
+        if not found.complete:
+            raise Unpredictable(f"the motion ends before its time: {found.status}")
+        return found
+
+    def predict(self, values: Values, until: float = np.inf) -> Array:
+        run = self.run(values, until)
         return at_samples(self, run.t, run.__getitem__)
 
     def slopes(self, values: Values, names: Sequence[str], scales: Array, until: float = np.inf) -> tuple[Array, Array]:

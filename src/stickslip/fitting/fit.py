@@ -15,6 +15,7 @@ from stickslip.ensembles.run import device_of
 from stickslip.fitting import asked, doubts, intervals
 from stickslip.fitting.directions import upward
 from stickslip.fitting.experiments import TIE, Experiment
+from stickslip.fitting.frames import check_frames, open_frames
 from stickslip.fitting.notes import Notes
 from stickslip.fitting.problem import Problem
 from stickslip.fitting.result import Curve, Fit
@@ -117,6 +118,7 @@ def _fitted(problem: Problem, subject: Subject, how: asked.How, notes: Any, prog
     looked_at = [points_of(problem, own, most, how.seed) for most in (min(count, _LOOKED_AT), _LOOKED_AT)]
     _check_units(problem, looked_at[0], how.estimated)
     _check_directions(problem, looked_at, subject.coordinates)
+    check_frames(problem, looked_at[-1])
     opened = Notes.opened(notes, partial(_task, problem, subject, words))
     with closing(opened) as kept, reported(progress, f"fitting {subject.name}") as report:
         task = Search(own, count, how.seed, how.estimated, kept, report, how.device)
@@ -191,7 +193,7 @@ def _result(
     curves = _curves(problem, z)
     remarks = [*found, *doubts.ends(problem, z, at_edge, ends, fixed)]
     remarks += doubts.misfit(curves, chi2, problem.count - problem.size, how.estimated)
-    remarks += doubts.stepping(problem, z, spread)
+    remarks += [*doubts.stepping(problem, z, spread), *open_frames(problem, z)]
     differences = sum(getattr(each, "replaced", 0) for each in problem.experiments)
     if differences:
         remarks.append(
