@@ -1,6 +1,7 @@
 """Measured data: what is read, and what is refused in one line."""
 
 import os
+import warnings
 
 import numpy as np
 import pytest
@@ -36,6 +37,37 @@ def test_heads_as_other_programs_write_them(tmp_path):
     np.testing.assert_allclose(data.columns["y"], [0.254, np.nan])
     (data,) = samples_from({"t": [0.0, 0.1], "y (1)": [1.0, 2.0], "Time": [3.0, 4.0]}, ("y (1)", "Time"))
     assert set(data.columns) == {"y (1)", "Time"}  # names of the model stay what they are
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sep=;\nt;y\n0,0;1,5\n0,1;1,25\n",
+        '"sep=;"\r\nt;y\r\n0.0;1.5\r\n0.1;1.25\r\n',
+        "sep=,\nt,y\n0,1.5\n0.1,1.25\n",
+        "t\ty\n0,0\t1,5\n0,1\t1,25\n",
+        "t;y\n0,0E+00;15,0E-01\n1,0E-01;1,25\n",
+        "t,y,,\n0,1.5,,\n0.1,1.25,,\n",
+        "t,y\n0,1.5\n0.1,1.25\n,\n\n,\n",
+        "t [ms],y [µm]\r0,1.5e6\r100,1.25e6\r",
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_tables_as_spreadsheets_write_them(tmp_path, text, encoding):
+    path = tmp_path / "film.csv"
+    path.write_bytes(text.encode(encoding))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (data,) = samples_from(path, KNOWN)
+    np.testing.assert_allclose(data.t, [0.0, 0.1], rtol=1e-15)
+    np.testing.assert_allclose(data.columns["y"], [1.5, 1.25], rtol=1e-15)
+
+
+@pytest.mark.parametrize("word", ["NaN", "-nan(ind)", "NA", "N/A", "#N/A", "#NV", "NULL", "None", "-", ""])
+def test_words_for_missing_samples(tmp_path, word):
+    path = tmp_path / "film.csv"
+    path.write_text(f"t,y\n0,1\n0.1,{word}\n0.2,-3\n")
+    np.testing.assert_array_equal(samples_from(path, KNOWN)[0].columns["y"], [1.0, np.nan, -3.0])
 
 
 def test_tables_by_their_index_and_units_in_attributes():
@@ -99,6 +131,15 @@ def test_units_belong_to_columns_and_times_to_runs():
         ("t,y\n0,1\n1\n", "row 3 must have 2 fields, got 1"),
         ("t,y\n0,one\n", "column 'y', row 2 must be a number, got 'one'"),
         ("t,t\n0,1\n", "a name of its own"),
+        ("t,y\n0,0,1,5\n", "got 4; where commas stand before decimals, put semicolons or tabs between columns"),
+        ("t,y\n0,1,\n", "got 3; leave out the sign at its end"),
+        ("t,y\n0,1\n0.1;0.9\n", "row 3 must have 2 fields, got 1, with semicolons between its numbers"),
+        ("t;y\n0,1;1.000,5\n", "row 2 must be a number, got '0,1'; the file has points and commas within numbers"),
+        ("t;y\n0.1;1,000\n", "row 2 must be a number, got '1,000'; the file has points and commas within numbers"),
+        ("t,y\ns,mm\n0,1\n", "got 's'; units belong into the first line"),
+        ("t y\n0 1\n", "must name the columns, with a comma, a semicolon or a tab between them, got 't y'"),
+        ("Camera 3\nt,y\n0,1\n", "got 'Camera 3'; put # before a line that is a comment"),
+        ("0,1\n0.1,0.9\n", "must name the columns, got the numbers 0, 1"),
         ('t,y\n0,"' + 200_000 * "1", "column 'y', row 2 must be a number, got '\"1"),
     ],
 )

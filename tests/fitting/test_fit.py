@@ -1,6 +1,8 @@
 """Fits of made data: the truth comes back, within intervals that hold it as often as they say."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -189,7 +191,7 @@ def test_a_function_that_builds_the_model():
         ({"free": {}}, "free must map names to ranges"),
         ({"free": {"bounce": (0.0, 1.0)}}, "free: unknown quantity 'bounce'"),
         ({"free": {"restitution": (1.0, 0.0)}}, "low < high"),
-        ({"noise": 0.0}, "must be positive"),
+        ({"noise": 0.0}, "must be a positive standard deviation"),
         ({"noise": {"v": 1.0}}, "none for 'y'"),
         ({"starts": {"y": -1.0}}, "positive standard deviation"),
         ({"starts": {"z": 1.0}}, "starts: unknown"),
@@ -218,6 +220,34 @@ def test_the_shell_takes_each_range_once(tmp_path, capsys):
     once = ["--free", "restitution=0.3:1"]
     assert main(["fit", "bouncing_ball", str(tmp_path / "film.csv"), *once, *once]) == 2
     assert "--free must name each quantity once" in capsys.readouterr().err
+
+
+def test_wrong_words_are_refused_before_most_of_the_package_is_loaded(tmp_path):
+    """Loading the fit takes two seconds; a wrong word should not wait for it."""
+    (tmp_path / "film.csv").write_text("t,y\n0,1\n0.1,0.95\n")
+    script = f"""
+import sys
+from stickslip.cli import main
+def refused(*words, film={str(tmp_path / "film.csv")!r}, free="restitution=0.3:1"):
+    assert main(["fit", "bouncing_ball", film, "--free", free, *words]) == 2
+refused("--law", "nope")
+refused("--device", "abacus")
+refused("--seed", "-1")
+refused("--noise", "y=0")
+refused("--start", "y=-1")
+refused("--unit", "y=ell")
+refused("--resume", "/no/such/folder/notes.json")
+refused("--kept", "/no/such/film.csv")
+refused(free="restitution=1:0.3")
+refused(film="/no/such/film.csv")
+assert not {{"sympy", "scipy", "stickslip.library", "stickslip.fitting.fit"}} & set(sys.modules)
+refused(free="nope=0:1")
+assert "stickslip.fitting.fit" not in sys.modules
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    said = run.stderr.splitlines()
+    assert len(said) == 11 and "law must be one of" in said[0] and "unknown quantity 'nope'" in said[-1]
 
 
 def test_a_fit_asks_for_its_folder_and_for_known_words_first(tmp_path):

@@ -137,6 +137,7 @@ def test_tables_in_pieces_are_those_in_one(tmp_path, monkeypatch):
         "2;1 2;3": "must be a number",
         "2;nan 5;3": "must be a number",
         '2;";3': "must be a number",
+        "0,5;1;1\n1;1.5;1": "numbers up to row 4 have decimal commas, and later ones points",
     }
     for row, rule in wrong.items():
         path.write_text(f"t;a b;c\n0;1;2\n1;2;3\n{row}\n")

@@ -1,6 +1,6 @@
 """`stickslip fit NAME data.csv --free friction=0:1`: parameters from measurements."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,9 +13,14 @@ from stickslip.io.printable import plain
 
 
 @dataclass(frozen=True)
-class Searching:
-    """Options of the search over the ranges."""
+class Computing:
+    """Options of the search over the ranges, and of the intervals."""
 
+    level: Annotated[float, typer.Option(help="Probability that an interval holds the truth.")] = 0.95
+    bootstrap: Annotated[int, typer.Option(help="Number of fits to data made anew.")] = 0
+    shooting: Annotated[
+        int | None, typer.Option(help="Pieces into which motions are cut; default: where they are chaotic.")
+    ] = None
     search: Annotated[int | None, typer.Option(help="Points of the search; default: 64 or 16 per quantity.")] = None
     seed: Annotated[int, typer.Option(help="Of search and bootstrap.")] = 0
     device: Device = "cpu"
@@ -44,11 +49,6 @@ def fit(
         list[str] | None, typer.Option("--unit", help="Unit of a column, such as mm or deg.", metavar="COLUMN=UNIT")
     ] = None,
     law: LawIfGiven = None,
-    level: Annotated[float, typer.Option(help="Probability that an interval holds the truth.")] = 0.95,
-    bootstrap: Annotated[int, typer.Option(help="Number of fits to data made anew.")] = 0,
-    shooting: Annotated[
-        int | None, typer.Option(help="Pieces into which motions are cut; default: where they are chaotic.")
-    ] = None,
     resume: Annotated[
         Path | None,
         typer.Option("--resume", help="A file that keeps what was computed; a fit goes on from it.", metavar="FILE"),
@@ -58,30 +58,26 @@ def fit(
         typer.Option("--kept", help="A motion kept back, predicted by the fit.", metavar="FILE"),
     ] = None,
     *,
-    searching: Searching,
+    computing: Computing,
     results: Results,
 ) -> None:
     """Find the parameters with which a system comes nearest to measured motions, with intervals."""
+    from stickslip.fitting.asked import check_names, check_words
+
+    results.check()
+    ranges = _ranges(free)
+    asked: dict[str, Any] = {"starts": _numbers(start, "--start"), "law": law, "units": dict(_pairs(unit, "--unit"))}
+    how: dict[str, Any] = {"noise": _noise(noise), "notes": resume, **asdict(computing)}
+    check_words(ranges, [*data, *(kept or [])], **asked, **how)
+    scenario = scenario_with(settings or [], name)
+    check_names(tuple(ranges), scenario.quantities)
+
     from stickslip.fitting.fit import fit as compute
 
-    scenario = scenario_with(settings or [], name)
-    results.check()
-    ranges = {key: (low, high) for key, low, high in (range_from(text, "--free") for text in free or [])}
-    if len(ranges) < len(free or []):
-        raise ValueError("--free must name each quantity once, got one of them twice.")
-    if not ranges:
-        raise ValueError("--free must name at least one quantity with its range, such as --free friction=0:1.")
-    asked: dict[str, Any] = {
-        "starts": _numbers(start, "--start") or None,
-        "law": law,
-        "units": dict(_pairs(unit, "--unit")),
-    }
-    task: Any = (scenario, [str(path) for path in data], ranges)
+    files: Any = [str(path) for path in data]
+    task: Any = (scenario, files, ranges)
     unseen = _kept_back(task, kept, asked) if kept else None
-    found = compute(
-        *task, noise=_noise(noise), level=level, bootstrap=bootstrap, shooting=shooting, notes=resume,
-        search=searching.search, seed=searching.seed, device=searching.device, **asked,
-    )  # fmt: skip
+    found = compute(scenario, files, ranges, **asked, **how)
     beside, told = ({}, "") if unseen is None else _judged(task, found, unseen, asked)
     if results.plot is not None:
         results.save(found.plot, f"Fit: {scenario.title}")
@@ -95,6 +91,16 @@ def fit(
             line(f"  {told}")
 
     results.tell({**found.report(), **beside}, show)
+
+
+def _ranges(free: list[str] | None) -> dict[str, tuple[float, float]]:
+    """The free quantities with their ranges."""
+    found = {key: (low, high) for key, low, high in (range_from(text, "--free") for text in free or [])}
+    if len(found) < len(free or []):
+        raise ValueError("--free must name each quantity once, got one of them twice.")
+    if not found:
+        raise ValueError("--free must name at least one quantity with its range, such as --free friction=0:1.")
+    return found
 
 
 def _kept_back(task: Any, files: list[Path], asked: dict[str, Any]) -> Any:

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from stickslip.analysis.sections import AnySection
-from stickslip.checks import refuse_unknown_options, shown, whole_number
+from stickslip.checks import refuse_unknown_options, whole_number
 from stickslip.contact.planar import PlanarSolver
 from stickslip.control import ControlLaw
 from stickslip.debug import bar_wanted
 from stickslip.ensembles.chunks import AnyRequest, compute_chunk, warm_up
 from stickslip.ensembles.cluster import Cluster
 from stickslip.ensembles.cpu import Cores, cores
+from stickslip.ensembles.devices import device_name
 from stickslip.ensembles.gpu import Card, unavailable
 from stickslip.ensembles.request import prepare
 from stickslip.ensembles.result import Ensemble
@@ -33,7 +34,6 @@ from stickslip.scenario import Scenario, as_scenario
 from stickslip.scenes.scene import Scene
 
 Device = Cores | Card | Cluster
-DEVICES = "cpu, gpu, auto or dask:ADDRESS"
 _PREPARE: dict[str, Callable[..., AnyRequest]] = {"mechanism": prepare, "scene": prepare_scenes}  # by `Scenario.kind`
 
 
@@ -202,17 +202,12 @@ def device_of(device: Any, threads: Any, kind: str) -> Device:
     """What a device is called, checked; kind : of what runs on it, "mechanism" or "scene"."""
     if threads is not None:
         whole_number(threads, "threads")
-    if not isinstance(device, str):
-        raise ValueError(f"device must be {DEVICES}, got {shown(device)}.")
-    if device == "auto":
-        device = "cpu" if kind == "scene" or unavailable() else "gpu"
-    if device == "cpu":
+    name = device_name(device)
+    if name == "auto":
+        name = "cpu" if kind == "scene" or unavailable() else "gpu"
+    if name == "cpu":
         return Cores(int(threads or cores()))
-    if device == "gpu":
-        return Card()
-    if device.startswith("dask:") and device != "dask:":
-        return Cluster(device.removeprefix("dask:"))
-    raise ValueError(f"device must be {DEVICES}, got {device!r}.")
+    return Card() if name == "gpu" else Cluster(name.removeprefix("dask:"))
 
 
 def _check_size(request: AnyRequest, out: Path | None) -> None:

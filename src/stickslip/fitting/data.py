@@ -23,9 +23,10 @@ _FACTORS = {
     "": 1.0,
     **{unit: 1.0 for unit in ("m", "rad", "s", "m/s", "rad/s", "1", "-")},
     **{"in": 0.0254, "mm": 1e-3, "cm": 1e-2, "um": 1e-6, "km": 1e3, "mm/s": 1e-3, "cm/s": 1e-2, "ms": 1e-3, "us": 1e-6},
+    **{"µm": 1e-6, "μm": 1e-6, "µs": 1e-6, "μs": 1e-6, "°": math.pi / 180.0, "°/s": math.pi / 180.0},
     **{"deg": math.pi / 180.0, "deg/s": math.pi / 180.0, "rev/s": 2.0 * math.pi, "rpm": math.pi / 30.0},
 }
-_TIMES = ("", "s", "ms", "us")
+_TIMES = ("", "s", "ms", "us", "µs", "μs")  # both letters: of Latin-1, and of Greek
 _LONG = 300.0  # times as long as the model's own run, or steps between samples: milliseconds that no unit tells
 _A_FEW = 5  # samples that show how long was measured
 _RESERVED = ("start", "params", "name")
@@ -138,11 +139,10 @@ def _checked(
             continue
         if label in values:
             raise ValueError(f"{name}: each quantity must have one column, got two of {printable(label)!r}.")
-        if unit not in _FACTORS:
-            raise ValueError(f"{name}: column {label!r} has the unit {printable(unit)!r}; known: {_known_units()}.")
+        check_unit(unit, label, name)
         if label == "t" and unit not in _TIMES:
             raise ValueError(f"{name}: column 't' must have a unit of time (s, ms, us), got {unit!r}.")
-        if label != "t" and unit in ("s", "ms", "us"):
+        if label != "t" and unit in _TIMES[1:]:
             raise ValueError(f"{name}: column {label!r} must have a unit of its own kind, got the time unit {unit!r}.")
         told = told or (label == "t" and unit != "")
         refuse_masked(column, f"{name}: column {label!r}")
@@ -344,5 +344,8 @@ def _numbers(given: Any, known: Iterable[str], what: str, kind: str) -> dict[str
     return {str(key): real_number(value, f"{what} {key!r}") for key, value in given.items()}
 
 
-def _known_units() -> str:
-    return ", ".join(unit for unit in _FACTORS if unit)
+def check_unit(unit: str, label: str, name: str) -> None:
+    """ValueError where a unit is none that is known."""
+    if unit not in _FACTORS:
+        known = ", ".join(each for each in _FACTORS if each)
+        raise ValueError(f"{name}: column {label!r} has the unit {printable(unit)!r}; known: {known}.")

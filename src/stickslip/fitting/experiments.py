@@ -22,6 +22,7 @@ from stickslip.fitting.data import Samples
 from stickslip.impacts.impact import impact
 from stickslip.laws import ImpactLaw
 from stickslip.scenario import Scenario, as_scenario
+from stickslip.trajectory.trajectory import Trajectory
 
 Values = Mapping[str, float]
 
@@ -218,6 +219,7 @@ class Stepped:
     options : of `simulate`
     data, starts, t0, until, ends : as of a `Motion`
     steps : quantity -> step of its differences, where it is not a share of its range
+    finer : steps in time in place of one that was asked for
     """
 
     build: Callable[..., Any]
@@ -230,6 +232,7 @@ class Stepped:
     until: float | None = None
     ends: bool = False
     steps: dict[str, float] = field(default_factory=dict)
+    finer: int = 1
 
     def __post_init__(self) -> None:
         kept = {name: np.flatnonzero(np.isfinite(values)) for name, values in self.data.columns.items()}
@@ -264,23 +267,28 @@ class Stepped:
         start.update({name: value for name, value in values.items() if name not in self.names})
         return as_scenario(model, getattr(model, "dt", 1e-3), None, None).with_values(start) if start else model
 
-    def predict(self, values: Values, until: float = np.inf) -> Array:
+    def run(self, values: Values, until: float = np.inf) -> Trajectory:
+        """The simulated motion, up to the last sample before a time."""
         wanted = self.t[self.t <= until].max(initial=0.0)
         if wanted <= self.t0:
             wanted = float(np.sort(self.t)[: 2 * len(self.states)].max())
         try:
             model = self._model(values)
-            dt = float(self.options.get("dt", getattr(model, "dt", 1e-3)))
+            dt = float(self.options.get("dt", getattr(model, "dt", 1e-3))) / self.finer
             every = int(self.options.get("every", 1))  # a whole number of records: the last sample lies before the last
             steps = every * max(1, int(np.ceil((wanted - self.t0) / (every * dt) - 1e-9)))
             options = {**self.options, "dt": dt, "t_end": self.t0 + steps * dt, "progress": False}
             if self.t0 > 0.0:
                 options |= {"t0": self.t0, "overlap": "keep"}
-            run = not_interrupted(model.simulate(**options))
+            found: Trajectory = not_interrupted(model.simulate(**options))
         except (MotionError, ValueError, RuntimeError) as error:
             raise Unpredictable(str(error)) from None
-        if not run.complete:
-            raise Unpredictable(f"the motion ends before its time: {run.status}")
+        if not found.complete:
+            raise Unpredictable(f"the motion ends before its time: {found.status}")
+        return found
+
+    def predict(self, values: Values, until: float = np.inf) -> Array:
+        run = self.run(values, until)
         return at_samples(self, run.t, run.__getitem__)
 
     def slopes(self, values: Values, names: Sequence[str], scales: Array, until: float = np.inf) -> tuple[Array, Array]:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
 from stickslip.analysis.progress import Progress, reported
-from stickslip.checks import Array, counted, known_keywords, real_array, real_number, unknown_name, whole_number
+from stickslip.checks import Array, counted, known_keywords, unknown_name
 from stickslip.ensembles.run import device_of
-from stickslip.fitting import doubts, intervals
+from stickslip.fitting import asked, doubts, intervals
 from stickslip.fitting.directions import upward
-from stickslip.fitting.experiments import TIE, Experiment, Stepped
+from stickslip.fitting.experiments import TIE, Experiment
+from stickslip.fitting.frames import check_frames, open_frames
 from stickslip.fitting.notes import Notes
 from stickslip.fitting.problem import Problem
 from stickslip.fitting.result import Curve, Fit
@@ -104,24 +104,26 @@ def fit(
     ValueError : unknown names, empty ranges, data that cannot be right
     RuntimeError : no point of the search has a motion
     """
-    whole_number(seed, "seed", 0)
-    draws, share = whole_number(bootstrap, "bootstrap", 0), _level(level)
-    shooting, device = computing.get("shooting"), computing.get("device", "cpu")
-    pieces = None if shooting is None else whole_number(shooting, "shooting", 1)
+    how = asked.how(noise, search=search, seed=seed, level=level, profile=profile, bootstrap=bootstrap, **computing)
     problem, subject = prepared(model, data, free, noise=noise, starts=starts, law=law, units=units, options=options)
-    device_of(device, None, "scene" if subject.scenario is None else "mechanism")
-    count = whole_number(usual_points(problem) * len(free) if search is None else search, "search", 0)
-    words = (noise is None, seed, count) if pieces is None else (noise is None, seed, count, pieces)
+    return _fitted(problem, subject, how, notes, progress)
+
+
+def _fitted(problem: Problem, subject: Subject, how: asked.How, notes: Any, progress: Progress) -> Fit:
+    """The fit of a problem, after a look at the units and directions of its data."""
+    device_of(how.device, None, "scene" if subject.scenario is None else "mechanism")
+    count = usual_points(problem) * len(problem.names) if how.search is None else how.search
+    words = (how.estimated, how.seed, count, *(() if how.pieces is None else (how.pieces,)))
     own = subject.own_values(problem.names)
-    looked_at = [points_of(problem, own, most, seed) for most in (min(count, _LOOKED_AT), _LOOKED_AT)]
-    _check_units(problem, looked_at[0], noise is None)
+    looked_at = [points_of(problem, own, most, how.seed) for most in (min(count, _LOOKED_AT), _LOOKED_AT)]
+    _check_units(problem, looked_at[0], how.estimated)
     _check_directions(problem, looked_at, subject.coordinates)
+    check_frames(problem, looked_at[-1])
     opened = Notes.opened(notes, partial(_task, problem, subject, words))
     with closing(opened) as kept, reported(progress, f"fitting {subject.name}") as report:
-        task = Search(own, count, seed, noise is None, kept, report, device)
-        problem, z, chi2, remarks = task.found(problem, subject, pieces)
-        wanted = _Wanted(noise is None, share, profile, draws, seed, remarks)
-        return _result(problem, z, chi2, subject, kept, report, wanted)
+        task = Search(own, count, how.seed, how.estimated, kept, report, how.device)
+        problem, z, chi2, remarks = task.found(problem, subject, how.pieces)
+        return _result(problem, z, chi2, subject, kept, report, how, remarks)
 
 
 def prepared(
@@ -129,7 +131,7 @@ def prepared(
     options: Any = None,
 ) -> tuple[Problem, Subject]:  # fmt: skip
     """The least-squares problem of a fit, checked, and what is fitted; keywords as for `fit`."""
-    names, low, high = _ranges(free)
+    names, low, high = asked.ranges(free)
     subject = Subject(model, law, dict(options or {}), names, 0.5 * (low + high))
     deviations = _deviations(starts, subject, names)
     experiments = subject.experiments(data, units, deviations)
@@ -156,25 +158,13 @@ def _task(problem: Problem, subject: Subject, asked: tuple[Any, ...]) -> tuple[A
     return (*words, *numbers, channel, problem.t, problem.y, *(problem.residuals(z) for z in points))
 
 
-@dataclass(frozen=True)
-class _Wanted:
-    """Options of the report: whether its noise was estimated, the level and kind of intervals, bootstrap draws."""
-
-    estimated: bool
-    level: float
-    profile: bool
-    draws: int
-    seed: int
-    remarks: tuple[str, ...]
-
-
 def _result(
     problem: Problem, z: Array, chi2: float, subject: Subject, kept: Notes, report: Callable[..., None],
-    wanted: _Wanted,
+    how: asked.How, found: Sequence[str],
 ) -> Fit:  # fmt: skip
     """The `Fit` for unknowns z that are found: values, intervals, curves and blind directions."""
     names, k = problem.names, len(problem.names)
-    limit = intervals.threshold(wanted.level, problem.count, problem.size, not wanted.estimated)
+    limit = intervals.threshold(how.level, problem.count, problem.size, not how.estimated)
     at_edge = tuple(i for i in range(k) if z[i] < 1e-7 or z[i] > 1.0 - 1e-7)
     covariance = intervals.covariance(problem, z, at_edge)
     spread = np.sqrt(np.diag(covariance)) / problem.width
@@ -183,9 +173,9 @@ def _result(
         report(f"interval of {name}")
         sides = []
         for side in (-1, 1):
-            if wanted.profile:
+            if how.profile:
                 at = kept.number(
-                    f"end {name} {side} {wanted.level}",
+                    f"end {name} {side} {how.level}",
                     partial(intervals.profile, problem, z, chi2, i, side, limit, float(spread[i])),
                 )
             else:
@@ -193,23 +183,17 @@ def _result(
             sides.append(float(problem.low[i] + at * problem.width[i]))
         ends[name] = (sides[0], sides[1])
     drawn = np.zeros((0, k))
-    if wanted.draws:
+    if how.draws:
         drawn = intervals.bootstrap(
-            problem, z, wanted.draws, wanted.seed, lambda done: report(f"bootstrap {done:g} of {wanted.draws}")
+            problem, z, how.draws, how.seed, lambda done: report(f"bootstrap {done:g} of {how.draws}")
         )
     values = dict(zip(names, problem.values(z).tolist(), strict=True))
     width = dict(zip(names, problem.width.tolist(), strict=True))
     fixed = {name: bool(ends[name][1] - ends[name][0] < 0.95 * width[name]) for name in names}
     curves = _curves(problem, z)
-    remarks = [*wanted.remarks, *doubts.ends(problem, z, at_edge, ends, fixed)]
-    remarks += doubts.misfit(curves, chi2, problem.count - problem.size, wanted.estimated)
-    if any(isinstance(each, Stepped) for each in problem.experiments):
-        jump = intervals.rough(problem, z, spread)
-        if jump:
-            remarks.append(
-                f"intervals of {', '.join(jump)} are too narrow: predictions of time stepping jump within them; give "
-                'options={"stepper": "event-driven"}, or a smaller dt'
-            )
+    remarks = [*found, *doubts.ends(problem, z, at_edge, ends, fixed)]
+    remarks += doubts.misfit(curves, chi2, problem.count - problem.size, how.estimated)
+    remarks += [*doubts.stepping(problem, z, spread), *open_frames(problem, z)]
     differences = sum(getattr(each, "replaced", 0) for each in problem.experiments)
     if differences:
         remarks.append(
@@ -217,11 +201,11 @@ def _result(
         )
     noise = {name: sigma for name, sigma in problem.sigma.items() if not name.startswith(TIE)}
     return Fit(
-        subject.name, type(subject.law).__name__, names, values, ends, wanted.level, covariance, fixed,
+        subject.name, type(subject.law).__name__, names, values, ends, how.level, covariance, fixed,
         tuple(intervals.blind_directions(problem, z, limit)), problem.residuals(z)[: problem.count][~problem.tied],
-        noise, wanted.estimated, chi2, problem.count - problem.size, _starts_of(problem, z), curves,
+        noise, how.estimated, chi2, problem.count - problem.size, _starts_of(problem, z), curves,
         {name: (float(problem.low[i]), float(problem.high[i])) for i, name in enumerate(names)}, drawn, tuple(remarks),
-        problem.evaluations, wanted.seed, subject.units,
+        problem.evaluations, how.seed, subject.units,
     )  # fmt: skip
 
 
@@ -300,26 +284,6 @@ def _check_directions(problem: Problem, looked_at: Sequence[Sequence[Array]], co
     )
 
 
-def _level(level: Any) -> float:
-    share = real_number(level, "level")
-    if not 0.0 < share < 1.0:
-        raise ValueError(f"level must lie between 0 and 1, got {share:g}.")
-    return share
-
-
-def _ranges(free: Any) -> tuple[tuple[str, ...], Array, Array]:
-    if not isinstance(free, Mapping) or not free:
-        raise ValueError('free must map names to ranges, such as {"friction": (0.0, 1.0)}, got none.')
-    low, high = [], []
-    for name, bounds in free.items():
-        pair = real_array(bounds, f"free[{name!r}] must be a pair (low, high) of numbers.")
-        if pair.shape != (2,) or not np.all(np.isfinite(pair)) or not pair[0] < pair[1]:
-            raise ValueError(f"free[{name!r}] must be a pair (low, high) with low < high, got {bounds!r}.")
-        low.append(pair[0])
-        high.append(pair[1])
-    return tuple(str(name) for name in free), np.array(low), np.array(high)
-
-
 def _deviations(starts: Any, subject: Subject, names: Sequence[str]) -> dict[str, float]:
     found = {}
     for name, value in dict(starts or {}).items():
@@ -327,9 +291,7 @@ def _deviations(starts: Any, subject: Subject, names: Sequence[str]) -> dict[str
             raise ValueError(f"starts: {unknown_name('coordinate or velocity', str(name), subject.may_vary)}")
         if name in names:
             raise ValueError(f"{name!r} must stand either in free= or in starts=, got both.")
-        found[str(name)] = real_number(value, f"starts[{name!r}]")
-        if not found[name] > 0.0:
-            raise ValueError(f"starts[{name!r}] must be a positive standard deviation, got {value:g}.")
+        found[str(name)] = asked.positive(value, f"starts[{name!r}]")
     return found
 
 
@@ -346,6 +308,5 @@ def _first_noise(noise: Any, channels: Sequence[str], experiments: Sequence[Expe
     for name in channels:
         if name not in given:
             raise ValueError(f"noise must have a standard deviation for every column, got none for {name!r}.")
-        if not real_number(given[name], f"noise[{name!r}]") > 0.0:
-            raise ValueError(f"noise[{name!r}] must be positive, got {given[name]:g}.")
+        asked.positive(given[name], f"noise[{name!r}]")
     return {name: float(given[name]) for name in channels}

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import stats
 
 from stickslip.checks import Array
+from stickslip.fitting.experiments import Stepped, Unpredictable
 from stickslip.fitting.problem import Problem
 
 _TRIES = 24  # refinements of one side of one interval, at most
 _NEAR = 0.02  # relative deviation of the rise of the sum of squares that is near enough
 _JUMP = 0.25  # squared misses of a straight line: at a third to one, 33 of 40 intervals held a truth, not 38
+_FINER = 8  # steps in place of one that tell the error of the step size
 _FLAT = 1e-10  # singular values below this share of the largest carry nothing
 
 
@@ -79,6 +81,35 @@ def rough(problem: Problem, z: Array, spread: Array) -> list[str]:
                 found.append(name)
                 break
     return found
+
+
+def moved_by_steps(problem: Problem, z: Array, spread: Array) -> dict[str, float]:
+    """By how many standard errors the step size of predictions has moved the free quantities, name by name.
+
+    Predictions y(h) with steps h miss y(0) by e(h), of the size of h.  It is y(h) - y(h / 8) to within an eighth;
+    y(h / 2) may have its impacts at the times of y(h) by chance, and tell nothing.  A fit of y(h) ends where y(h) meets
+    the data: e has moved the unknowns by the dz that makes |W e + J dz| least, with the weights W.  Predictions between
+    two records have the error of a straight line, which counts.
+
+    spread : (k,) standard errors as shares of the ranges
+    """
+    error = np.zeros(problem.count + problem.size - len(problem.names))
+    weights, whole = problem.weights(), problem.predictions(z)
+    for number, experiment in enumerate(problem.experiments):
+        if isinstance(experiment, Stepped):
+            rows = np.flatnonzero(problem.experiment == number)
+            try:
+                finer = replace(experiment, finer=_FINER).predict(problem.of(number, z))
+            except Unpredictable:
+                continue
+            error[rows] = weights[rows] * (whole[rows] - finer)
+    error = np.where(np.isfinite(error), error, 0.0)
+    _, J = problem.linear(z)
+    inside = [i for i in range(problem.size) if i >= len(spread) or 1e-7 <= z[i] <= 1.0 - 1e-7]
+    moved = np.zeros(problem.size)
+    moved[inside] = -np.linalg.lstsq(J[:, inside], error, rcond=_FLAT)[0]
+    known = np.isfinite(spread) & (spread > 0.0)
+    return {name: float(moved[i] / spread[i]) for i, name in enumerate(problem.names) if known[i]}
 
 
 def profile(problem: Problem, z: Array, least: float, index: int, side: int, limit: Threshold, spread: float) -> float:

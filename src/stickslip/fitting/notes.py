@@ -41,9 +41,7 @@ class Notes:
         """
         if path is None:
             return cls(None, "")
-        target = file_path(path, "notes")
-        if not target.parent.is_dir():
-            raise ValueError(f"notes {visible(target)}: the folder {visible(target.parent)} does not exist.")
+        target = notes_path(path)
         claims = _claimed(target)
         try:
             held = read(target) if claims or target.exists() else None
@@ -102,6 +100,14 @@ class Notes:
             draft.write_text(json.dumps(held), encoding="utf-8")
         _release(self._claims)  # the old file has no name any more
         self._claims += new
+
+
+def notes_path(path: Any) -> Path:
+    """Where notes are kept, in a folder that is there."""
+    target = file_path(path, "notes")
+    if not target.parent.is_dir():
+        raise ValueError(f"notes {visible(target)}: the folder {visible(target.parent)} does not exist.")
+    return target
 
 
 def _claimed(path: Path) -> list[int]:

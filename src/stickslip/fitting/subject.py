@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.checks import Array, real_array, real_number, unknown_name
+from stickslip.fitting.asked import check_names
 from stickslip.fitting.data import Samples, samples_from
 from stickslip.fitting.directions import check_rates, check_start, rates_by_coordinate
 from stickslip.fitting.experiments import Cycle, Experiment, Impacts, Motion, Stepped
@@ -41,9 +42,7 @@ class Subject:
                 self.scenario = shown
             else:
                 self.build = lambda **values: shown.with_values(values)
-        for name in names:
-            if name not in known:
-                raise ValueError(f"free: {unknown_name('quantity', name, known)}")
+        check_names(names, known)
         self.law = law_from(law)
         if self.build is not None:
             if law is not None and options.setdefault("law", law) is not law:
