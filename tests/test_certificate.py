@@ -158,11 +158,11 @@ def test_sticking_contacts_that_creep_are_told():
     assert rough.to_dict()["max_creep"] == rough.max_creep
 
 
-@pytest.mark.parametrize(("seed", "dt"), [(167, 5e-3), (182, 5e-3), (197, 1e-3)])
+@pytest.mark.parametrize(("seed", "dt"), [(167, 5e-3), (197, 1e-3)])
 def test_a_corner_that_carries_rounding_does_not_creep(seed, dt):
     """A hull comes to rest; one of its corners leaves the ground with 1e-31 N s, where other corners carry loads.
 
-    The certificate said that sticking contacts crept by 6e-7 to 6e-6 m.
+    The certificate said that sticking contacts crept by 2e-6 and 6e-6 m.
     """
     points = np.random.default_rng(seed).normal(size=(8, 3))
     scene = ss.Scene()

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stickslip.contact.constants import AIM
 from stickslip.contact.pool import Pool, numbers, pool_of, truths, whole_numbers, zero_table
 from stickslip.contact.tree_blocks import Parts, mobilities, solve_tree
 from stickslip.contact.tree_ladder import Laws, solve_tree_laws
@@ -760,10 +761,11 @@ def solve_joined(island: Island, options: Options, place: np.ndarray, quick: boo
     motion, slid = motion_from(pool, n, k, m), numbers(pool, n)
     begin_with(island, motion, chosen, kept, dim)
     slips_before(island, kept, slid)
-    noise = min(NOISES * grain, options.tol * limit) if n > 0 else 0.0
+    sharp = max(speed, SHARPLY * GRAINS * grain)
+    noise = min(NOISES * grain, AIM * options.tol * sharp) if n > 0 else 0.0
     rounding = grain / speed if speed > 0.0 else 0.0
     for again in range(1 + CLOSINGS):
-        asked_for = Laws(options.tol, limit, max(speed, SHARPLY * GRAINS * grain), noise, rounding, dim, quick, tried)
+        asked_for = Laws(options.tol, limit, sharp, noise, rounding, dim, quick, tried)
         error, more = solve_tree_laws(problem, plan, masses, motion, room, slid, asked_for)
         stage, tried = max(stage, more), False
         write_back(island, problem, motion, links, plan, room, (chosen, kept), dim)
