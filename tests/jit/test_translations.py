@@ -1,5 +1,6 @@
 """LLVM IR of kernels on disk: what its name depends on, and what is read again."""
 
+import importlib
 import os
 import subprocess
 import sys
@@ -9,8 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from stickslip.contact import tree_blocks
 from stickslip.jit import entry, kernel, objects, translate, translations, units, vault
 from stickslip.lcp.linear import all_finite, lu_factor
+from stickslip.scenes import steering, step
 from tests.jit.test_vault import STRANGER, VICTIM, as_user, needs_root, planted, sealed
 from tests.jit.test_vault import forget as forget_vaults
 
@@ -92,6 +95,41 @@ def test_a_changed_constant_or_callee_is_translated_anew(empty_cache, monkeypatc
     monkeypatch.setitem(globals(), "FACTOR", 3.0)
     assert total(A) == 21.0
     assert len(kept(empty_cache)) == 2
+
+
+def test_the_name_follows_what_is_called_through_a_module(tmp_path, monkeypatch) -> None:
+    """`middle.half` is a name of a module; its file stays, and what it calls changes."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name, text in {
+        "fp_below": "def factor(x):\n    return {0} * x\n",
+        "fp_middle": "from fp_below import factor\n\ndef half(x):\n    return 0.5 * factor(x)\n",
+        "fp_above": "import fp_package.inner\nfrom fp_package import inner\nimport fp_middle\n\n"
+        "def whole(x):\n    return fp_middle.half(x)\n\ndef far(x):\n    return fp_package.inner.fp_middle.half(x)\n",
+        "fp_package/__init__": "",
+        "fp_package/inner": "import fp_middle\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / f"{name}.py").write_text(text.format("2.0"))
+    fp_above, fp_below = importlib.import_module("fp_above"), importlib.import_module("fp_below")
+
+    def names() -> list[str]:
+        return [translations.file_of(function, "", (A,)) for function in (fp_above.whole, fp_above.far)]
+
+    before = names()
+    assert names() == before
+    monkeypatch.setattr(fp_below.factor, "__code__", (lambda x: 3.0 * x).__code__)
+    assert not set(names()) & set(before)
+
+
+def test_a_control_law_of_a_scene_is_compiled_with_the_steps_of_today(monkeypatch) -> None:
+    """It calls `step.march`: after a change below that file it went on with the machine code of before."""
+
+    def names() -> list[str]:
+        return [translations.file_of(one.python, "", ()) for one in (steering.controlled, step.march)]
+
+    before = names()
+    monkeypatch.setattr(tree_blocks, "eliminate", tree_blocks.factor_six)
+    assert not set(names()) & set(before)
 
 
 def test_the_name_follows_types_and_marks(monkeypatch) -> None:

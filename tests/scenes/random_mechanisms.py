@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 import stickslip as ss
+from stickslip.scenes.resized import SCALE, resized
 from stickslip.scenes.scene import Scene
 
 
@@ -97,3 +98,31 @@ def permuted(scene: Scene, seed: int) -> tuple[Scene, np.ndarray]:
     there.joints = [joints[k] for k in rng.permutation(len(joints))]
     there.ignored = {(min(number[i], number[k]), max(number[i], number[k])) for i, k in scene.ignored}
     return there, np.argsort(order)
+
+
+def similar(scene: Scene, length: float, time: float) -> Scene:
+    """The mechanism with its lengths and times multiplied, gravity and efforts with them: it moves alike."""
+    there = scene.copy()
+    there.gravity = scene.gravity * length / time**2
+
+    def sized(body):
+        if body.kind == "static":
+            return body
+        return replace(
+            body, shape=resized(body.shape, {SCALE: length}), inertia=body.inertia * length**2,
+            position=body.position * length, velocity=body.velocity * length / time,
+            angular_velocity=body.angular_velocity / time,
+        )  # fmt: skip
+
+    def held(joint):
+        unit = length if joint.kind == "prismatic" else 1.0
+        effort = length**2 / time**2 / unit
+        motor = replace(joint.motor, speed=joint.motor.speed * unit / time, effort=joint.motor.effort * effort)
+        return replace(
+            joint, at_a=joint.at_a * length, at_b=joint.at_b * length, length=joint.length * length,
+            limits=tuple(unit * x for x in joint.limits), motor=motor, friction=joint.friction * effort,
+        )  # fmt: skip
+
+    there.bodies = [sized(body) for body in scene.bodies]
+    there.joints = [held(joint) for joint in scene.joints]
+    return there

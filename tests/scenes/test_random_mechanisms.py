@@ -5,7 +5,7 @@ import pytest
 
 import stickslip as ss
 from tests.elsewhere import Place
-from tests.scenes.random_mechanisms import permuted, random_mechanism
+from tests.scenes.random_mechanisms import permuted, random_mechanism, similar
 
 TURNED, FAR, FARTHER = Place(0.0, 1.234), Place(1e3), Place(1e5)
 
@@ -42,6 +42,39 @@ def apart(seed, place, t_end=0.3):
 )
 def test_axes_and_digits_decide_nothing(seed, place, within):
     assert apart(seed, place) < within
+
+
+def unlike(seed, length, time, t_end=0.3):
+    """How far a mechanism of another size moves otherwise, relative to its size."""
+    scene = random_mechanism(seed)
+    small = similar(scene, length, time)
+    home = scene.simulate(dt=1e-3, t_end=t_end, every=10)
+    there = small.simulate(dt=1e-3 * time, t_end=t_end * time, every=10)
+    assert there.complete and there.certificate.failed_steps == 0, there.status
+    return np.abs(places(scene, home) - places(small, there) / length).max()
+
+
+@pytest.mark.parametrize(
+    ("seed", "length", "time"),
+    [
+        (44, 1e-2, 1.0),  # the residual compared rad/s with m/s: stopped after 0.04 s
+        (52, 1e-2, 0.01),  # a hinge slipped by 4e-9 of its size where it sticks
+        (33, 1e-2, 0.1),  # stopped after 13 ms of its time
+        (17, 1e-4, 0.01),  # and pivots compared kg m^2 with kg: residual 1.8e-9
+    ],
+)
+def test_a_small_mechanism_moves_as_a_large_one(seed, length, time):
+    assert unlike(seed, length, time) < 1e-12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("length", "time"), [(1e-2, 1.0), (1e-2, 0.1), (1e-4, 0.01)])
+def test_eighty_small_mechanisms_move_as_large_ones(length, time):
+    for seed in range(80):
+        try:
+            assert unlike(seed, length, time) < 1e-11
+        except ValueError as problem:
+            assert "overlap" in str(problem)  # a start that is refused
 
 
 @pytest.mark.parametrize("gap", [0.0, 1e-17, 1e-11, 1e-6, 1e-3])

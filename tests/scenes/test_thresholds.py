@@ -33,7 +33,7 @@ def stones(thickness, count):
     return corners, np.stack(sums, axis=1) / (3 * area.sum(axis=1))[:, None]
 
 
-def can_stand(thickness, count):
+def can_stand(thickness, count, friction=None):
     """Whether pushes at the two corners of each joint, without slip, can balance the weights (linear program)."""
     corners, centres = stones(thickness, count)
     x, y = corners[..., 0], corners[..., 1]
@@ -51,15 +51,22 @@ def can_stand(thickness, count):
                     A[3 * k : 3 * k + 2, column] += sign * direction
                     A[3 * k + 2, column] += sign * (arm[0] * direction[1] - arm[1] * direction[0])
     bounds = [(0, None) if k % 2 == 0 else (None, None) for k in range(A.shape[1])]
-    return linprog(np.zeros(A.shape[1]), A_eq=A, b_eq=b, bounds=bounds, method="highs").status == 0
+    cones = {}
+    if friction is not None:  # |T| <= mu N at every corner
+        rows = np.kron(np.eye(2 * (count + 1)), [[-friction, 1.0], [-friction, -1.0]])
+        cones = {"A_ub": rows, "b_ub": np.zeros(len(rows))}
+    return linprog(np.zeros(A.shape[1]), A_eq=A, b_eq=b, bounds=bounds, method="highs", **cones).status == 0
+
+
+def least(stands, low, high, halvings=12):
+    for _ in range(halvings):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if stands(middle) else (middle, high)
+    return high
 
 
 def least_thickness(count):
-    low, high = 0.09, 0.13
-    for _ in range(12):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if can_stand(middle, count) else (middle, high)
-    return high
+    return least(lambda thickness: can_stand(thickness, count), 0.09, 0.13)
 
 
 def arch(thickness, count, t_end, place=HOME, held=False, friction=5.0):
@@ -74,19 +81,29 @@ def arch(thickness, count, t_end, place=HOME, held=False, friction=5.0):
 
 @EVERYWHERE
 def test_arch_stands_above_its_least_thickness_and_falls_below(place):
-    least = least_thickness(15)
-    assert 0.1 < least < 0.1075  # [Heyman] 0.1075 for infinitely thin stones: hinges are at joints alone here
+    thickness = least_thickness(15)
+    assert 0.1 < thickness < 0.1075  # [Heyman] 0.1075 for infinitely thin stones: hinges are at joints alone here
     # the last digits of places are gaps between stones: 1e-6 of a stone's width at 1e5 m, and they settle by these
-    assert arch(1.005 * least, 15, 0.3, place, held=True) < 1e-12 + 2.0**-52 * 1e4 * place.distance
-    assert arch(0.98 * least, 15, place.span(0.8, 0.5), place) > 0.01
+    assert arch(1.005 * thickness, 15, 0.3, place, held=True) < 1e-12 + 2.0**-52 * 1e4 * place.distance
+    assert arch(0.98 * thickness, 15, place.span(0.8, 0.5), place) > 0.01
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [5, 7, 9, 15, 27])
 def test_arches_of_more_stones(count):
-    least = least_thickness(count)
-    assert arch(1.002 * least, count, 3.0) < 1e-12
-    assert arch(0.995 * least, count, 2.0) > 0.01
+    thickness = least_thickness(count)
+    assert arch(1.002 * thickness, count, 3.0) < 1e-12
+    assert arch(0.995 * thickness, count, 2.0) > 0.01
+
+
+@pytest.mark.slow
+@EVERYWHERE
+@pytest.mark.parametrize("count", [7, 8, 11, 15])
+def test_arches_stand_on_their_least_friction_and_slip_below(count, place):
+    friction = least(lambda mu: can_stand(0.3, count, mu), 0.05, 2.0, 30)
+    assert 0.25 < friction < 0.35
+    assert arch(0.3, count, 1.0, place, held=True, friction=1.001 * friction) < 1e-9
+    assert arch(0.3, count, 1.0, place, friction=0.999 * friction) > 1e-3
 
 
 # -- others -----------------------------------------------------------------------------------------------------------

@@ -105,7 +105,8 @@ def test_a_second_joint_that_asks_for_nothing_new_changes_nothing(one, more):
 def test_a_step_that_runs_away_is_not_taken():
     """A rod from the axis of a hinge asks, at the first midpoint, for what no turn gives: impulses grow without bound.
 
-    Velocities of 3e24 rad/s were measured by themselves, and their errors were small beside them.
+    Velocities of 3e24 rad/s were measured by themselves, and their errors were small beside them.  At dt = 1e-3 s the
+    first step leaves 2e-10 of the 1 m/s at which the points of these bodies turn.
     """
 
     def from_the_axis(scene, a, b):
@@ -114,7 +115,7 @@ def test_a_step_that_runs_away_is_not_taken():
     run = tumbling_pair(hinge(0.0), from_the_axis).simulate(dt=1e-2, t_end=0.1)
     assert np.abs(run.u).max() < 4.0
     assert run.complete or "reached a residual of" in run.status
-    finer = tumbling_pair(hinge(0.0), from_the_axis).simulate(dt=1e-3, t_end=0.02)
+    finer = tumbling_pair(hinge(0.0), from_the_axis).simulate(dt=2e-4, t_end=0.02)
     assert finer.complete and finer.certificate.failed_steps == 0
 
 

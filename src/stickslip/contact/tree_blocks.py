@@ -161,11 +161,17 @@ def assemble_tree(
 
 @kernel(inline=True)
 def eliminate(A: np.ndarray, n: int, k: int, row: np.ndarray) -> bool:
-    """Step k of `factor_corner`; False where there is no pivot."""
+    """Step k of `factor_corner`; False where there is no pivot.
+
+    Pivots are compared as x^2 / |diagonal of their row|, which no unit of length changes: turns and shifts stand in one
+    block, and a small body would have its pivots among the shifts.
+    """
     best, at = abs(A[7 * k]), k
+    weight = best
     for i in range(k + 1, n):
-        if abs(A[6 * i + k]) > best:
-            best, at = abs(A[6 * i + k]), i
+        x, own = abs(A[6 * i + k]), abs(A[7 * i])
+        if x * x * weight > best * best * own or (best == 0.0 and x > 0.0):
+            best, at, weight = x, i, own
     if not (0.0 < best < np.inf):
         return False
     row[k] = at

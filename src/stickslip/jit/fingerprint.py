@@ -33,6 +33,11 @@ def uses_objects(function: Callable[..., Any]) -> bool:
     return _Walk(function).objects
 
 
+def _may_change(module: types.ModuleType) -> bool:
+    """Whether a module is text without a version of its own: a user's, or one of a package."""
+    return not hasattr(module, "__version__") and str(getattr(module, "__file__", None)).endswith(".py")
+
+
 class _Walk:
     """One walk through all that a function consists of."""
 
@@ -52,6 +57,17 @@ class _Walk:
         for name in code.co_names:
             if name in scope:
                 self._add(scope[name], depth)
+                self._add_members(scope[name], code.co_names, depth, set())
+
+    def _add_members(self, value: Any, names: tuple[str, ...], depth: int, seen: set[int]) -> None:
+        """What a function may take from a module that it names, `step.march`: the file has the text of it alone, not
+        that of what it calls in turn."""
+        if isinstance(value, types.ModuleType) and _may_change(value) and id(value) not in seen:
+            seen.add(id(value))
+            for name in names:
+                if name in vars(value):
+                    self._add(vars(value)[name], depth)
+                    self._add_members(vars(value)[name], names, depth, seen)
 
     def _add(self, value: Any, depth: int) -> None:
         if hasattr(value, "python") and hasattr(value, "inline"):  # a kernel: how it is called counts, too
@@ -64,9 +80,8 @@ class _Walk:
             self._add_function(value, depth)
         elif isinstance(value, types.ModuleType):
             self.digest.update(f"{value.__name__} {getattr(value, '__version__', '')}".encode())
-            file = getattr(value, "__file__", None)
-            if not hasattr(value, "__version__") and file and file.endswith(".py"):
-                with open(file, "rb") as stream:  # a user's own module: its helpers may change
+            if _may_change(value):
+                with open(str(value.__file__), "rb") as stream:
                     self.digest.update(stream.read())
         elif isinstance(value, np.ndarray) and not value.dtype.hasobject:
             self.digest.update(repr((value.dtype.str, value.shape)).encode() + value.tobytes())
@@ -92,6 +107,7 @@ class _Walk:
             self._add_code(value.__code__, value.__globals__, depth)
             for cell in value.__closure__ or ():
                 self._add(cell.cell_contents, depth)
+                self._add_members(cell.cell_contents, value.__code__.co_names, depth, set())
             self._add(value.__defaults__, depth)
             if value.__kwdefaults__:
                 self._add(tuple(sorted(value.__kwdefaults__.items())), depth)

@@ -10,7 +10,7 @@ import numpy as np
 from stickslip.codes import MAX_PENETRATION, PAOLI
 from stickslip.jit import entry, kernel
 from stickslip.scenes.blows import tangential_size
-from stickslip.scenes.islands.problem import approach, contact_velocity, was_held, world_impulse
+from stickslip.scenes.islands.problem import LEFT, approach, contact_velocity, was_held, world_impulse
 from stickslip.scenes.islands.rolling import resists, turn_in_world, turn_work
 from stickslip.scenes.islands.row_kinds import ARMATURE, PRISMATIC, SPRING
 from stickslip.scenes.islands.slips import gap_beyond
@@ -205,7 +205,8 @@ def note_contact(
         state = SLIP if slip > 1e-8 * speed else STICK
         if state == SLIP and dim == 3 and book.numbers[LOADS_NOW] == 0.0:
             book.numbers[LOADS_NOW] = 1.0 if shares_openly(bodies, contacts, points, c, options.slop, slip) else 0.0
-        if math.sqrt(r[1] * r[1] + t2 * t2) < INSIDE * active.mu[i] * r[0]:  # the law says that it sticks
+        inside = math.sqrt(r[1] * r[1] + t2 * t2) < INSIDE * active.mu[i] * r[0]  # the law says that it sticks
+        if inside and active.mobility[i] * r[0] > LEFT * slip:  # rounding of the loads of others is none
             book.numbers[CREEP_SPEED] = max(book.numbers[CREEP_SPEED], slip)
     book.numbers[NORMALS_NOW] = max(book.numbers[NORMALS_NOW], contacts.choice[c])
     first, second = geoms.owner[contacts.pair[c, 0]], geoms.owner[contacts.pair[c, 1]]

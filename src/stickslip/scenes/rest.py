@@ -27,7 +27,7 @@ from stickslip.scenes.islands.free_bodies import solve_free_bodies
 from stickslip.scenes.islands.island import GRAINS, contact_scale, end_velocities, row_size
 from stickslip.scenes.islands.joint_rows import LIMIT
 from stickslip.scenes.islands.problem import island_of, world_impulse
-from stickslip.scenes.islands.row_kinds import SPRING
+from stickslip.scenes.islands.row_kinds import SPRING, row_length
 from stickslip.scenes.islands.trees import solve_joined
 from stickslip.scenes.layout import DRIVEN, MOVING, ROWS_PER_JOINT, Active, Bodies, Book, Contacts, Options
 from stickslip.scenes.notes import tangential_load
@@ -145,7 +145,8 @@ def stop_asking(joints: Any, rows: np.ndarray, count: int, asked: np.ndarray, pu
         s = rows[m]
         asked[m] = joints.row.target[s]
         if is_held(joints, s) and abs(asked[m]) <= ROUNDED * joints.row.grain[s]:
-            worst = max(worst, abs(asked[m]) / max(pull, GRAINS * joints.row.grain[s]))
+            length = row_length(joints, s)
+            worst = max(worst, length * abs(asked[m]) / max(pull, length * GRAINS * joints.row.grain[s]))
             joints.row.target[s] = 0.0
     return worst
 

@@ -50,6 +50,7 @@ CASES = {name: (getattr(library, name), None, 400) for name in library.names()} 
     "friction_oscillator": (library.friction_oscillator, 1e-2, 600),
     "gear_rattle": (library.gear_rattle, 2e-4, 600),
     "impacting_bar": (library.impacting_bar, 1e-3, 400),
+    "newton_cradle": (library.newton_cradle, 2.5e-3, 400),  # the first blow after 111 steps
     "pendulum_against_stop": (library.pendulum_against_stop, 1e-2, 600),
     "every element": (systems.every_element, 4e-3, 500),
     "bead by functions": (bead, 1e-2, 300),

@@ -220,3 +220,31 @@ def test_stands_or_begins_to_move_by_every_stepper(build, stands, moves, stepper
     for dt in (1e-2, 1e-3):
         order = 1 if stepper in ("stewart-trinkle", "paoli-schatzman") else 2
         check(build, stands, moves, stepper, dt, (20 * dt) ** order / 5, place)
+
+
+@pytest.mark.parametrize("stepper", ["moreau-midpoint", "moreau-jean", "stewart-trinkle", "paoli-schatzman"])
+@pytest.mark.parametrize("engine", ["reference", pytest.param("compiled", marks=pytest.mark.slow)])
+def test_a_ladder_in_a_lift_stands(stepper, engine):
+    """It stands below tan(phi) = 2 mu_1 / (1 - mu_1 mu_2), whatever the lift's acceleration: that adds to gravity.
+
+    `paoli-schatzman` took the gap at the end of a step and the speed of the wall at its begin: the ladder turned by
+    1.9e-4 rad in 0.1 s at dt = 1e-3 s.
+    """
+    mu, t, lift = (0.4, 0.3), sp.Symbol("t"), sp.Symbol("lift")
+    (x, y, phi), u = body("x y phi")
+    at = lift * t**2 / 2
+    system = ss.LagrangianSystem.from_energies(
+        [x, y, phi], velocities=u, kinetic=(u[0] ** 2 + u[1] ** 2 + u[2] ** 2 / 3) / 2, potential=G * y, time=t,
+        contacts=[
+            ss.Contact("foot", gap=y - sp.cos(phi) - at, slip=x + sp.sin(phi), friction=mu[0]),
+            ss.Contact("head", gap=x - sp.sin(phi), slip=y + sp.cos(phi) - at, friction=mu[1]),
+        ],
+        parameters={"lift": 0.0}, name="ladder in a lift",
+    )  # fmt: skip
+    start = 0.9999 * math.atan(2 * mu[0] / (1 - mu[0] * mu[1]))
+    for speeds_up in (5.0, -6.0):
+        run = ss.simulate(
+            system, [math.sin(start), math.cos(start), start], [0.0] * 3, dt=1e-3, t_end=0.01, stepper=stepper,
+            params={"lift": speeds_up}, engine=engine,
+        )  # fmt: skip
+        assert run.complete and np.abs(run.q[:, 2] - start).max() < 1e-12

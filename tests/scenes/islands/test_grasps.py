@@ -204,6 +204,27 @@ def test_rounding_of_the_slides_of_fingers_does_not_let_a_sphere_go(share, dt, t
     require_hold(share * MASS * G / (3 * MU), dt, t_end, speed, turn, move, kind="sphere", fingers=3)
 
 
+@pytest.mark.parametrize(
+    ("share", "distance", "dt"),
+    [
+        (1.2, 1e5, 1e-3),  # 3 cm, from 0.1 s on
+        *(
+            pytest.param(share, *place, marks=pytest.mark.slow)
+            for share in (1.01, 1.2, 2.0)
+            for place in ((1e4, 1e-4), (3e4, 3e-4), (1e5, 3e-4), (1e6, 1e-3))
+        ),
+    ],
+)
+def test_a_sphere_is_held_a_hundred_kilometres_away(share, distance, dt):
+    """Slips below the rounding of joints were no reason to move loads: they lasted, and grew within 0.1 s."""
+    for turn, way in ((ODD, (1.0, 0.0, 0.0)), (ABOUT_THE_NORMAL, (0.6, -0.48, 0.64))):
+        scene, held = grasp(share * MASS * G / (3 * MU), 3, "sphere", 0.1, turn, distance * np.array(way))
+        run = scene.simulate(dt=dt, t_end=200 * dt)
+        assert run.complete and run.certificate.failed_steps == 0
+        apart = held.path(run) - scene.bodies[2].path(run)
+        assert np.abs(apart - apart[0]).max() < 1e-7
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("share", [1.001, 1.2, 1.5, 2.0, 2.4])
 @pytest.mark.parametrize("speed", [0.0, 0.1])

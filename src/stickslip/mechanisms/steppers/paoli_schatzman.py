@@ -25,7 +25,8 @@ class PaoliSchatzman(Stepper):
 
     with q_B one step before q_A.  Velocities are the differences u_A = (q_A - q_B) / dt, u_E = (q_E - q_A) / dt: then
     (q, u) is the whole state, and u belongs to the middle of the step that led to it.  M and the directions are taken
-    at q_A; gaps that are not linear are met exactly, by iteration; a contact takes part from the iterate on in which
+    at q_A, and the speeds of what moves by itself at the middle of the step, as u_E: what sticks goes along with it.
+    Gaps that are not linear are met exactly, by iteration; a contact takes part from the iterate on in which
     its condition would be violated.  With eps_N = 0 no gap is ever negative beyond that tolerance; with eps_N > 0 a
     contact may dip in by eps_N times its last gap.
 
@@ -61,7 +62,7 @@ class PaoliSchatzman(Stepper):
         q_A, u_A, t_E = state.q, state.u, state.t + dt
         M = mass_matrix(system, q_A, state.t, p)
         u_free = u_A + dt * np.linalg.solve(M, system.force(q_A, u_A, state.t, p))
-        directions = system.geometry(q_A, state.t, p)
+        directions = system.geometry(q_A, state.t + 0.5 * dt, p)
         g_B = gaps(system, q_A - dt * u_A, state.t - dt, p)
         inertia = Inertia.at(system, q_A, state.t, p, M, directions)
         begun = Begun(inertia, u_A, directions, dt, (q_A, state.t))

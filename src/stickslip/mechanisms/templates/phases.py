@@ -97,7 +97,7 @@ def evaluate_on_positions(m, times):
     if not bounded(step.u_E):
         return int64(BLOWN_UP)
     if not DIRECTIONS_CONSTANT:
-        geometry(step.q_C, times.A, p, directions.W_N, directions.W_T, directions.w_hat)
+        geometry(step.q_C, times.M, p, directions.W_N, directions.W_T, directions.w_hat)  # slip is that of the step
         if CONSTRAINED:
             take_rows(step.M, directions.W_T, m.held)
         for k in range(N_CONTACTS):

@@ -117,7 +117,9 @@ def prepare_contacts(m, times):
     directions = m.directions
     t = times.M if CENTRED else times.A
     if not DIRECTIONS_CONSTANT and not CONSTRAINED:  # constraints have asked for them already
-        geometry(m.step.q_C, t, m.run.p, directions.W_N, directions.W_T, directions.w_hat)
+        geometry(
+            m.step.q_C, times.M if SCHEME == PAOLI else t, m.run.p, directions.W_N, directions.W_T, directions.w_hat
+        )
     if STATE_LAWS:
         if SCHEME != PAOLI:
             take_laws(m, t)

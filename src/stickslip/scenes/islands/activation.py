@@ -11,6 +11,7 @@ from stickslip.scenes.islands.problem import (
     bore,
     by_law,
     carries,
+    changed,
     coarse_slop,
     gaps_of_pair,
     last_impulse,
@@ -59,7 +60,12 @@ def turned_on(
             u0, v0 = held, v0 + more
     elif curves(bodies.ahead, geoms, contacts, active, n):
         more = gap_beyond(bodies.ahead, geoms, contacts, active, n, dt)
-        u0, v0 = u0 + gap_beyond(vel, geoms, contacts, active, n, -dt), v0 + more
+        held = u0 + gap_beyond(vel, geoms, contacts, active, n, -dt)
+        # A blow has parted it, and it meets again: another blow.  To hold it raises the floor, which would gain energy.
+        parted = held * (1.0 + eps_N) > 0.5 * eps_N * changed(bodies, contacts, c)
+        if eps_N > 0.0 and more < 0.0 and parted and -u0 > abs(v0 - u0):
+            return 0.0, u0, v0
+        u0, v0 = held, v0 + more
     return more, u0, v0
 
 

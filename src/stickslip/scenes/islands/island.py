@@ -25,6 +25,7 @@ from stickslip.scenes.islands.newton import quiet_newton
 from stickslip.scenes.islands.problem import apply_contact, contact_velocity, side_product
 from stickslip.scenes.islands.pyramid import polygon_support, project_polygon, project_pyramid
 from stickslip.scenes.islands.rolling import apply_turn, resists, six_defect
+from stickslip.scenes.islands.row_kinds import row_length
 from stickslip.scenes.layout import ROWS_PER_JOINT, Active, Bodies, Options
 from stickslip.scenes.parts import Island
 from stickslip.scenes.rotation import times
@@ -173,9 +174,10 @@ def row_scale(island: Island, grains: float, scale: float) -> float:
             # rounding of the velocities that the rows are differences of
             scale = max(scale, 1e-3 * (speed_of(bodies.free[a]) + speed_of(bodies.free[b])))
         free, before = row_velocity(joints, s, bodies.free, a, b), row_velocity(joints, s, bodies.vel, a, b)
-        scale = max(scale, max(abs(free), abs(before)) + joints.row.asked[s])
+        length = row_length(joints, s)
+        scale = max(scale, length * (max(abs(free), abs(before)) + joints.row.asked[s]))
         # and of the positions in g / dt: redundant rows differ by it
-        scale = max(scale, grains * joints.row.grain[s])
+        scale = max(scale, length * grains * joints.row.grain[s])
     return scale
 
 
@@ -216,7 +218,8 @@ def island_rounding(island: Island, scale: float) -> float:
                 link, light, pull = j, 0.0, 0.0
             if joints.row.low[s] == -np.inf and joints.row.high[s] == np.inf:
                 root = math.sqrt(row_size(joints, s, bodies))
-                light, pull = max(light, root), max(pull, root * abs(joints.row.impulse[s]))
+                light = max(light, row_length(joints, s) * root)
+                pull = max(pull, root * abs(joints.row.impulse[s]))
                 pulls = max(pulls, light * pull)
     rounding = max(min(LOAD_ROUNDING * loads, MOST_ROUNDING * scale), SPEED_ROUNDING * speed)
     return max(rounding, min(LOAD_ROUNDING * pulls, MOST_JOINT_ROUNDING * scale))
@@ -226,11 +229,12 @@ def island_rounding(island: Island, scale: float) -> float:
 def row_violation(island: Island, s: int, a: int, b: int) -> float:
     """Violation of the laws of joint row s between bodies a and b, at the end velocities [m/s]."""
     bodies, row, x = island.bodies, island.joints.row, island.joints.row.impulse[s]
+    length = row_length(island.joints, s)
     w = row_velocity(island.joints, s, bodies.end, a, b) + row.soft[s] * x - row.target[s]
     if row.low[s] == -np.inf and row.high[s] == np.inf:
-        return abs(w)
+        return length * abs(w)
     d = row_size(island.joints, s, bodies)
-    return d * abs(x - min(row.high[s], max(row.low[s], x - w / d))) if d > 0.0 else 0.0
+    return length * d * abs(x - min(row.high[s], max(row.low[s], x - w / d))) if d > 0.0 else 0.0
 
 
 @kernel

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from stickslip.jit import kernel
-from stickslip.scenes.layout import Joints
+from stickslip.scenes.layout import ROWS_PER_JOINT, Joints
 
 SPHERICAL, REVOLUTE, PRISMATIC, FIXED, DISTANCE, SPRING = range(6)
 UNIVERSAL, CYLINDRICAL, SCREW, PLANAR, TRANSLATIONAL = range(6, 11)
@@ -70,6 +70,21 @@ def turn_row(joints: Joints, row: int, x: float, y: float, z: float) -> None:
     d[3], d[4], d[5] = x, y, z
     d[6], d[7], d[8] = x, y, z
     d[9], d[10], d[11] = 0.0, 0.0, 0.0
+
+
+@kernel
+def row_length(joints: Joints, row: int) -> float:
+    """Length [m] that makes the velocity of a row one of points, in m/s: its joint's extent where it turns, else 1.
+
+    Residuals compare rows with one another and with contacts.  In rad/s a small mechanism would be held to more than a
+    large one that moves alike.
+    """
+    d, j = joints.row.direction[row], row // ROWS_PER_JOINT
+    extent = joints.link.extent[j]
+    if joints.link.kind[j] >= GEAR or not extent > 0.0:
+        return 1.0
+    moves = d[0] != 0.0 or d[1] != 0.0 or d[2] != 0.0 or d[9] != 0.0 or d[10] != 0.0 or d[11] != 0.0
+    return 1.0 if moves else extent
 
 
 @kernel

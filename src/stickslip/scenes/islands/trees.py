@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stickslip.contact.constants import AIM
 from stickslip.contact.pool import Pool, numbers, pool_of, truths, whole_numbers, zero_table
 from stickslip.contact.tree_blocks import Parts, mobilities, solve_tree
 from stickslip.contact.tree_ladder import Laws, solve_tree_laws
@@ -69,6 +70,7 @@ from stickslip.scenes.islands.row_kinds import (
     SPRING,
     TRANSLATIONAL,
     UNIVERSAL,
+    row_length,
 )
 from stickslip.scenes.layout import ROWS_PER_JOINT, Active, Bodies, Joints, Options
 from stickslip.scenes.parts import Island
@@ -318,7 +320,7 @@ def set_given(
             if again:
                 t -= row_velocity(joints, s, bodies.end, joints.link.a[j], joints.link.b[j])
             t *= links.sign[i]
-            fastest = max(fastest, abs(t))
+            fastest = max(fastest, row_length(joints, s) * abs(t))
             if tree.parent[i] < 0 and not again:
                 t += outside_velocity(joints, bodies, s, links.sign[i])
             for c in range(3):
@@ -391,26 +393,27 @@ def loose_rows(island: Island, cut: np.ndarray, chosen: np.ndarray) -> int:
 
 @kernel(apart=True)
 def load_rows(island: Island, place: np.ndarray, chosen: np.ndarray, rows: Rows) -> None:
-    """Write the rows of a problem."""
+    """Write the rows of a problem, with velocities in m/s and impulses in N s: turns with their `row_length`."""
     bodies, joints = island.bodies, island.joints
     for i in range(rows.a.shape[0]):
         s = chosen[i]
-        j, d = s // ROWS_PER_JOINT, joints.row.direction[s]
+        j, d, length = s // ROWS_PER_JOINT, joints.row.direction[s], row_length(joints, s)
         a, b = joints.link.a[j], joints.link.b[j]
-        rows.a[i], rows.b[i], rows.soft[i] = place[a], place[b], joints.row.soft[s]
-        rows.low[i], rows.high[i] = joints.row.low[s], joints.row.high[s]
+        rows.a[i], rows.b[i], rows.soft[i] = place[a], place[b], length * length * joints.row.soft[s]
+        rows.low[i], rows.high[i] = joints.row.low[s] / length, joints.row.high[s] / length
         loop = s % ROWS_PER_JOINT < LIMIT and joints.link.kind[j] != SPRING
-        rows.grain[i], rows.mobility[i] = joints.row.grain[s] if loop else 0.0, row_size(joints, s, bodies)
+        rows.grain[i] = length * joints.row.grain[s] if loop else 0.0
+        rows.mobility[i] = length * length * row_size(joints, s, bodies)
         bias = -joints.row.target[s]
         for k in range(12):
-            rows.direction[i, k] = d[k]
+            rows.direction[i, k] = length * d[k]
         for k in range(3):
             if place[a] < 0:
                 bias -= d[k] * bodies.free[a, k] + d[3 + k] * bodies.free[a, 3 + k]
             if place[b] < 0:
                 bias += d[k] * bodies.free[b, k] + d[6 + k] * bodies.free[b, 3 + k]
                 bias += d[9 + k] * bodies.free[b, k]
-        rows.bias[i] = bias
+        rows.bias[i] = length * bias
 
 
 @kernel
@@ -418,7 +421,8 @@ def coarsest(island: Island) -> float:
     """The largest grain of the rows of an island [m/s]."""
     largest = 0.0
     for m in range(island.row_first, island.row_last):
-        largest = max(largest, island.joints.row.grain[island.rows[m]])
+        s = island.rows[m]
+        largest = max(largest, row_length(island.joints, s) * island.joints.row.grain[s])
     return largest
 
 
@@ -514,7 +518,7 @@ def begin_with(island: Island, motion: TreeMotion, chosen: np.ndarray, kept: np.
         for c in range(dim):
             motion.contacts.r[i, c] = island.active.r[island.order[island.first + kept[i]], c]
     for i in range(motion.z.shape[0]):
-        motion.z[i] = island.joints.row.impulse[chosen[i]]
+        motion.z[i] = island.joints.row.impulse[chosen[i]] / row_length(island.joints, chosen[i])
 
 
 @kernel(apart=True)
@@ -529,7 +533,7 @@ def write_back(
     for k in range(island.row_first, island.row_last):
         joints.row.impulse[island.rows[k]] = 0.0
     for i in range(motion.z.shape[0]):
-        joints.row.impulse[chosen[i]] = motion.z[i]
+        joints.row.impulse[chosen[i]] = row_length(joints, chosen[i]) * motion.z[i]
     for k in range(motion.contacts.r.shape[0]):
         for c in range(dim):
             active.r[island.order[island.first + kept[k]], c] = motion.contacts.r[k, c]
@@ -757,10 +761,11 @@ def solve_joined(island: Island, options: Options, place: np.ndarray, quick: boo
     motion, slid = motion_from(pool, n, k, m), numbers(pool, n)
     begin_with(island, motion, chosen, kept, dim)
     slips_before(island, kept, slid)
-    noise = min(NOISES * grain, options.tol * limit) if n > 0 else 0.0
+    sharp = max(speed, SHARPLY * GRAINS * grain)
+    noise = min(NOISES * grain, AIM * options.tol * sharp) if n > 0 else 0.0
     rounding = grain / speed if speed > 0.0 else 0.0
     for again in range(1 + CLOSINGS):
-        asked_for = Laws(options.tol, limit, max(speed, SHARPLY * GRAINS * grain), noise, rounding, dim, quick, tried)
+        asked_for = Laws(options.tol, limit, sharp, noise, rounding, dim, quick, tried)
         error, more = solve_tree_laws(problem, plan, masses, motion, room, slid, asked_for)
         stage, tried = max(stage, more), False
         write_back(island, problem, motion, links, plan, room, (chosen, kept), dim)
