@@ -17,6 +17,7 @@ from stickslip.jit.parallel import team
 from stickslip.scenes import step
 from stickslip.scenes.islands.island import SHARPER, solve_island
 from stickslip.scenes.islands.piles import Pile, least_norm
+from stickslip.scenes.islands.rolling_newton import proximal_newton, rows_of
 from stickslip.scenes.islands.small import Answers, first_answers, growing, may_grow, more_answers, near_answers
 from stickslip.scenes.islands.trees import solve_joined_again
 from stickslip.scenes.open_step import OpenStep
@@ -53,8 +54,11 @@ class Rescue(OpenStep):
             for k in open_islands:
                 self._solve_pyramid(int(k))
             return float(self.residuals[:count].max(initial=0.0))
-        # of islands with joints, or with contacts that resist rolling, the time loop has tried all there is
+        # of islands with joints the time loop has tried all there is; of those that resist rolling, all sweeps
         tried = np.array([bool(self.joined(k)) or self.resists(k) for k in open_islands], bool)
+        for k in open_islands[tried]:
+            if not self.joined(k):
+                self._solve_resisting(int(k))
         open_islands = open_islands[~tried]
         for k in open_islands:
             if self.is_first_touch(k):
@@ -91,6 +95,24 @@ class Rescue(OpenStep):
             float(self.residuals[k]),
         )  # fmt: skip
 
+    def _solve_resisting(self, k: int) -> None:
+        """Newton's method, for contacts that resist rolling or spinning."""
+        order, dim = self.order[int(self.begins[k]) : int(self.begins[k + 1])], self.options.dim
+        rows = rows_of(self.bodies, self.contacts, self.active[order], dim)
+        turn = self.active.turn[order]
+        z = np.zeros((len(order), 6))
+        z[:, :dim] = self.active.r[order, :dim]
+        z[:, 3:] = np.divide(turn, rows.length, out=np.zeros_like(turn), where=rows.length > 0.0)
+
+        def judge(z: np.ndarray) -> float:
+            self.clock(0.0)
+            self.active.r[order, :dim] = z[:, :dim]
+            self.active.turn[order] = rows.length * z[:, 3:]
+            self.measure(k)
+            return float(self.residuals[k])
+
+        judge(proximal_newton(rows, z, self.options.tol, judge))
+
     def _solve_pile(self, k: int) -> None:
         """Sweeps, shared by many threads, and what helps them."""
         order = self.order[int(self.begins[k]) : int(self.begins[k + 1])]
@@ -112,8 +134,8 @@ class Rescue(OpenStep):
         """Solve the islands that `solve` left, with every method there is."""
         for k in range(int(self.counts[step.ISLANDS])):
             few = self.begins[k + 1] - self.begins[k] <= HARD_CONTACTS
-            if not self.solved(k) and not self.resists(k) and few:
-                self._solve_hard(k)
+            if not self.solved(k) and few:
+                (self._solve_hard_resisting if self.resists(k) else self._solve_hard)(k)
 
     def measure_all(self) -> None:
         """End velocities and residuals of all islands, from their impulses."""
@@ -146,6 +168,18 @@ class Rescue(OpenStep):
         if not self.solved(k):
             self._thorough(k)
         if not self.solved(k) and wedged is None:
+            self._without_restitution(k, None)
+
+    def _solve_hard_resisting(self, k: int) -> None:
+        """An island that resists rolling or spinning, and that Newton gave up: with slips of the midpoint.
+
+        Two corners of an edge that turns and sticks have slips at the end of a step that contradict one another by
+        how the edge leans.  Those of the midpoint do not.
+        """
+        self.effort[k] = 1
+        if not self.joined(k):
+            self._with_slips_at_midpoint(k)
+        if not self.joined(k) and not self.solved(k):
             self._without_restitution(k, None)
 
     def _by_full_matrix(self, k: int, answers: Answers) -> np.ndarray | None:
@@ -224,20 +258,20 @@ class Rescue(OpenStep):
         """
         order = self.order[int(self.begins[k]) : int(self.begins[k + 1])]
         rows = self.rows[int(self.row_begins[k]) : int(self.row_begins[k + 1])]
-        bias, r = self.active.bias[order], self.active.r[order]
+        bias, r, turn = self.active.bias[order], self.active.r[order], self.active.turn[order]
         rods = None if self.joints is None else self.joints.row.impulse[rows]
         tried = bias
         for number, changed in enumerate(others, 1):
             if np.array_equal(changed, tried):
                 continue
             tried = changed
-            self.active.bias[order], self.active.r[order] = changed, 0.0
+            self.active.bias[order], self.active.r[order], self.active.turn[order] = changed, 0.0, 0.0
             self.measure(k)
             self._solve_again(k, thorough and number == len(others))
             if self.solved(k):
                 self.counts[step.PLASTIC] += bool(np.any(changed[:, 0] != bias[:, 0]))
                 return
-        self.active.bias[order], self.active.r[order] = bias, r
+        self.active.bias[order], self.active.r[order], self.active.turn[order] = bias, r, turn
         if rods is not None and self.joints is not None:
             self.joints.row.impulse[rows] = rods
         self.measure(k)
@@ -246,6 +280,9 @@ class Rescue(OpenStep):
         """An island whose laws were changed."""
         if self.joined(k):
             self.residuals[k] = solve_joined_again(self.island(k), self.options, self.parent)
+            return
+        if self.resists(k):
+            self._solve_resisting(k)
             return
         (self._solve_pile if self.is_pile(k) else self._solve_small)(k)
         for answers in (first_answers, more_answers):

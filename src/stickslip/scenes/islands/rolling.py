@@ -29,9 +29,9 @@ ROWS = 6
 INNER = 400  # rounds of a contact that is alone
 SHARED = 6  # rounds of one contact among others, in each sweep
 CHANGE = 4e-16  # of the impulses: a round that changes less is the last one
-SWEEPS = 20000  # of an island, divided by its contacts
+SWEEPS = 20000  # of a contact that is alone
 FEW = 12  # contacts of an island that is swept before momentum is tried
-LEAST_SWEEPS, FEWEST_SWEEPS = 8000, 200  # whatever their number: with momentum, and without
+MOMENTUM_SWEEPS, FEWEST_SWEEPS = 600, 200  # of contacts that share an island; then Newton, on the host
 LOOK = 5  # sweeps from one look at the residual to the next
 
 
@@ -357,7 +357,7 @@ def most_sweeps(island: Island, turn: int) -> int:
         return SWEEPS if n == 1 else FEWEST_SWEEPS if n <= FEW else 0
     if n == 1:
         return 0
-    return max(LEAST_SWEEPS if turn == 1 else FEWEST_SWEEPS, SWEEPS // n)
+    return MOMENTUM_SWEEPS if turn == 1 else FEWEST_SWEEPS
 
 
 @kernel
