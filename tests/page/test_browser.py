@@ -919,6 +919,28 @@ def test_the_clock_leaves_the_pole_of_the_woodpecker_free(tab, server):
     assert left > (edge + far) / 2 and right < tab.page.evaluate(rectangle, "zoom-in")[0]
 
 
+UNDER_THE_CLOCK = """() => {
+  const {run, stage} = stickslip, clock = document.getElementById("clock").getBoundingClientRect();
+  const own = stage.canvas.getBoundingClientRect(), ratio = stage.canvas.width / stage.width;
+  const place = [clock.left - own.left, clock.top - own.top, clock.width, clock.height].map((v) => v * ratio);
+  let most = 0;
+  for (let k = 0; k < 20; k++) {
+    stage.draw(run, run.t0 + (k / 19) * (run.t1 - run.t0), {speed: 1});
+    most = Math.max(most, stage.context.getImageData(...place).data.filter((x, i) => i % 4 === 3 && x > 0).length);
+  }
+  return most;
+}"""
+
+
+def test_on_a_phone_the_clock_hides_nothing_of_the_woodpecker(tab, server):
+    """The size of the page within a page of the documentation; its head swung behind the clock."""
+    tab.page.set_viewport_size({"width": 364, "height": 640})
+    tab.open(f"{server.url}#system=woodpecker&t_end=1")
+    tab.page.evaluate("stickslip.playing = false")
+    assert tab.page.evaluate(UNDER_THE_CLOCK) == 0
+    assert tab.text("#clock").startswith("t = ")
+
+
 def test_balls_that_roll_are_called_so_and_are_seen_from_near_by(tab, tmp_path):
     scenario = library.billiards()
     tab.open(export(scenario.simulate(), tmp_path / "billiards.html", scenario).as_uri())
