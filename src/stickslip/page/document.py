@@ -23,8 +23,8 @@ from stickslip.scenario import as_shown
 from stickslip.trajectory import Trajectory
 
 SCRIPTS = (
-    "data", "simulate", "scenes", "overlay", "stage", "space", "solids", "plots", "gauges", "controls", "film", "grab",
-    "picker", "main",
+    "data", "simulate", "scenes", "overlay", "stage", "space", "solids", "projected", "plots", "gauges", "controls",
+    "film", "grab", "picker", "main",
 )  # fmt: skip
 """Parts of the script, in their order; they share one scope."""
 SIGNATURE = f"Drawn by stickslip {__version__}"

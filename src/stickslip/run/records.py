@@ -169,9 +169,12 @@ class Store:
         for name, value in self.run.identity().items():
             if before.get(name) != value:
                 shown = f": {before.get(name)!r}, now {value!r}" if len(repr(value)) < 120 else ""
+                reason, help_ = f"its {name} {'have' if name.endswith('s') else 'has'} changed", "start it as it was"
+                if name == "sources":
+                    reason, help_ = "another version of stickslip began it", "finish it with that version"
+                file = visible(self.out)
                 raise ValueError(
-                    f"the run in {visible(self.out)} cannot go on, because its {name} was another one{shown}; "
-                    "start it as it was, or give another file."
+                    f"the run in {file} cannot go on, because {reason}{shown}; {help_}, or give another file."
                 )
 
     def _read_back(self) -> None:

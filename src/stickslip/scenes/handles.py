@@ -28,6 +28,8 @@ from stickslip.scenes.steering import axis_coordinate, axis_speed
 from stickslip.trajectory import FORCES, MOTORS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from stickslip.scenes.engine import SceneEngine
     from stickslip.scenes.scene import Scene
 
@@ -246,7 +248,7 @@ class JointHandle(_Handle):
     @property
     def motor_effort(self) -> float:
         """Effort of the motor in the last step [N m or N]."""
-        return float(self._impulses()[MOTOR] / self._engine.options.dt)
+        return float(joint_loads(self._engine, [self])[2][0])
 
     @property
     def reaction(self) -> tuple[np.ndarray, np.ndarray]:
@@ -254,23 +256,8 @@ class JointHandle(_Handle):
 
         Limits, motors and friction are part of it.
         """
-        if self._k < 0:
-            return balance(self._engine, self._number)
-        assert self._engine.joints is not None
-        first = self._k * ROWS_PER_JOINT
-        rows = self._engine.joints.row[first : first + ROWS_PER_JOINT]
-        impulse = (np.where(rows.used, rows.impulse, 0.0) + rows.blow) / self._engine.options.dt
-        d = rows.direction
-        force, torque = impulse @ (d[:, :3] + d[:, 9:]), impulse @ d[:, 6:9]
-        return force, torque - np.cross(arm_of(self._engine, self._joint.b), force)
-
-    def _impulses(self) -> np.ndarray:
-        if self._k < 0:
-            return np.zeros(ROWS_PER_JOINT)
-        assert self._engine.joints is not None
-        first = self._k * ROWS_PER_JOINT
-        rows = self._engine.joints.row[first : first + ROWS_PER_JOINT]
-        return np.asarray(np.where(rows.used, rows.impulse, 0.0))
+        force, torque, _ = joint_loads(self._engine, [self])
+        return force[0], torque[0]
 
     def _links(self) -> Any:
         assert self._engine.joints is not None
@@ -357,3 +344,23 @@ def _index(value: Any, count: int, what: str) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 0 <= value < count:
         raise ValueError(f"{what} must be a name or a number from 0 to {count - 1}, got {value!r}.")
     return int(value)
+
+
+def joint_loads(engine: SceneEngine, joints: Sequence[JointHandle]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Forces and torques (n, 3) of joints on their bodies b in the last step, efforts (n,) of their motors."""
+    force, torque, effort = np.zeros((len(joints), 3)), np.zeros((len(joints), 3)), np.zeros(len(joints))
+    with_rows = [k for k, joint in enumerate(joints) if joint._k >= 0]
+    if with_rows:
+        assert engine.joints is not None
+        rows = engine.joints.row.view(np.ndarray).reshape(-1, ROWS_PER_JOINT)[[joints[k]._k for k in with_rows]]
+        impulse, d = np.where(rows["used"], rows["impulse"], 0.0), rows["direction"]
+        load = ((impulse + rows["blow"]) / engine.options.dt)[:, None]
+        force[with_rows] = (load @ (d[:, :, :3] + d[:, :, 9:]))[:, 0]
+        torque[with_rows] = (load @ d[:, :, 6:9])[:, 0]
+        effort[with_rows] = impulse[:, MOTOR] / engine.options.dt
+        if engine.fused is not None:
+            torque[with_rows] -= np.cross([arm_of(engine, joints[k]._joint.b) for k in with_rows], force[with_rows])
+    for k, joint in enumerate(joints):
+        if joint._k < 0:  # within a body that fixed joints make of several
+            force[k], torque[k] = balance(engine, joint._number)
+    return force, torque, effort

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stickslip.scenes import layout, notes, step
+from stickslip.scenes.handles import joint_loads
 from stickslip.scenes.parts import LAST_SPEED
 from stickslip.trajectory import ContactTable, ReactionTable, stacked
 
@@ -45,13 +46,9 @@ _WORDS = {notes.STICK: "stick", notes.SLIP: "slip", notes.IMPACT: "impact", note
 def reaction_columns(engine: SceneEngine) -> dict[str, np.ndarray]:
     """Force and torque of each joint of a scene on its body b in the last step, and the effort of its motor."""
     found = [engine.handle("joint", k) for k in range(len(engine.scene.joints))]
-    reactions = np.array([joint.reaction for joint in found]).reshape(-1, 2, 3)
-    return {
-        "joint": np.array([joint.name for joint in found], dtype=str),
-        "force": reactions[:, 0],
-        "torque": reactions[:, 1],
-        "motor_effort": np.array([joint.motor_effort for joint in found], dtype=float),
-    }
+    force, torque, effort = joint_loads(engine, found)
+    names = np.array([joint.name for joint in found], dtype=str)
+    return {"joint": names, "force": force, "torque": torque, "motor_effort": effort}
 
 
 def contact_columns(engine: SceneEngine, begun: bool) -> dict[str, np.ndarray]:

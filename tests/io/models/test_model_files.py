@@ -125,6 +125,12 @@ theta = 0.75
 """
 
 
+def test_a_model_shows_itself_in_one_line_and_as_a_table():
+    model = model_from_text(model_text(library.bouncing_ball()))
+    assert str(model).startswith("<Model of Scenario 'bouncing_ball'") and len(str(model)) < 180
+    assert model._repr_html_() == model.scenario._repr_html_() != ""
+
+
 def test_a_file_written_by_hand():
     model = model_from_text(BALL, "ball.toml")
     system = model.scenario.system

@@ -37,6 +37,12 @@ class Model:
     options: dict[str, Any]
     meanings: dict[str, str] = field(default_factory=dict)
 
+    def __str__(self) -> str:
+        return f"<Model of {str(self.scenario).strip('<>')}>"
+
+    def _repr_html_(self) -> str:
+        return self.scenario._repr_html_()
+
 
 def read_model(path: str | Path) -> Model:
     """Read a model file; nothing in it is executed.

@@ -40,7 +40,7 @@ _FLAT_SHAPES = {
         {
             "start": Key(_PAIR, "[m]", required=True),
             "end": Key(_PAIR, "[m]", required=True),
-            "width": Key(EXPRESSION, "of its coils [m]", required=True),
+            "width": Key(EXPRESSION, "width of the coils [m]", required=True),
             "coils": Key(Number(1, 50, whole=True), "number of coils", default=6),
             "via": Key(_PAIR, "point towards which it bends [m]"),
             **_style("spring"),

@@ -29,15 +29,20 @@ function show(raw, {fresh = false, time} = {}) {
   if (fresh) placeClock(run);
 }
 
-/** The clock stands in the upper corner in which less is drawn, as the run goes on. */
+/** The clock stands in the upper corner in which less is drawn as the run goes on; on a phone below the picture, where it would hide something in both. */
 function placeClock(run) {
-  const clock = byId("clock"), covered = [false, true].map((aside) => {
+  const clock = byId("clock");
+  clock.classList.remove("below");
+  const covered = [false, true].map((aside) => {
     clock.classList.toggle("aside", aside);
     return app.stageKind === "plane" ? app.stage.covered(run, clock.getBoundingClientRect()) : Number(aside);
   });
   clock.classList.toggle("aside", covered[1] < covered[0]);
+  clock.classList.toggle("below", app.stageKind === "plane" && window.innerWidth <= 760 && Math.min(...covered) > HIDDEN * clock.offsetWidth * clock.offsetHeight);
   paint();
 }
+
+const HIDDEN = 0.01; // part of the clock behind which something may stand, on average
 
 /** A system that was not shown before: curves, axes and speed that suit it. */
 function begin(run) {

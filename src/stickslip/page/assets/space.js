@@ -1,4 +1,4 @@
-// ---- space: the camera of scenes, and scenes projected onto a plain canvas where WebGL 2 is missing ----------------
+// ---- space: the camera of scenes, geometry and colours ------------------------------------------------------------
 
 const LIGHT = normalised([-0.45, -0.6, 1.1]);
 const ANGLE = 0.82; // of view, from bottom to top [rad]
@@ -93,90 +93,6 @@ function placeAt(poses, i, j, s, matrix) {
   return true;
 }
 
-/** Scenes without WebGL: faces sorted by their distance and filled. */
-class ProjectedStage extends SpaceView {
-  draw(run, t, options) {
-    this.earlier = options.earlier;
-    const {context, width, height} = surface(this.canvas), view = this.look(run, t, width, height), faces = [];
-    context.clearRect(0, 0, width, height);
-    const places = this.placements(run, t);
-    const seen = seenBy(view, width, height);
-    run.motion.bodies.forEach((body, number) => {
-      if (!places[number]) return;
-      const colour = this.colour(run, body, number, t, options);
-      for (const solid of body.solids) this.faces(solid, multiplied(places[number], solid.own ??= framed(solid)), colour, view, seen, faces);
-    });
-    faces.sort((a, b) => b.depth - a.depth);
-    for (const face of faces) this.face(context, face);
-    if (options.earlier?.motion?.kind === "space") this.ghost(context, options.earlier, t, view, seen);
-    drawOver(context, run, t, options, seen);
-  }
-
-  /** Bodies of the run that is compared with, faint. */
-  ghost(context, run, t, view, seen) {
-    const places = this.placements(run, Math.min(t, run.t1)), faces = [], colour = rgb(theme.get("accent"));
-    run.motion.bodies.forEach((body, number) => {
-      if (body.channel >= 0 && places[number]) for (const solid of body.solids) this.faces(solid, multiplied(places[number], solid.own ??= framed(solid)), colour, view, seen, faces);
-    });
-    context.globalAlpha = 0.2;
-    for (const face of faces) this.face(context, face);
-    context.globalAlpha = 1;
-  }
-
-  faces(solid, model, colour, view, seen, faces) {
-    if (solid.kind === "sphere") {
-      const centre = transformed(model, [0, 0, 0]), at = seen(centre), side = seen(add(centre, across(view, solid.size[0])));
-      if (at && side) faces.push({depth: at[2], disk: [at[0], at[1], Math.hypot(side[0] - at[0], side[1] - at[1])], colour});
-      return;
-    }
-    if (solid.kind === "plane") {
-      if (hides(model, view)) return;
-      model = multiplied(underfoot(model, view.target), scaled(view.radius * (model[10] > 0.5 ? 4 : 1.5)));
-    }
-    const mesh = solid.flat ??= solid.kind === "plane" ? tiles(8) : triangles(solid, 10);
-    for (let i = 0; i < mesh.points.length; i += 9) {
-      const corners = [0, 3, 6].map((k) => transformed(model, mesh.points.slice(i + k, i + k + 3)));
-      const normal = normalised(cross(sub(corners[1], corners[0]), sub(corners[2], corners[0])));
-      const middle = corners[0].map((_, k) => (corners[0][k] + corners[1][k] + corners[2][k]) / 3);
-      if (dot3(normal, sub(view.eye, middle)) <= 0) continue;
-      const points = corners.map(seen);
-      if (points.some((p) => p === null)) continue;
-      const lit = 0.55 + 0.45 * Math.max(0, dot3(normal, LIGHT));
-      faces.push({depth: solid.kind === "plane" ? 1e30 : points.reduce((s, p) => s + p[2], 0) / 3, points, colour: colour.map((c) => c * lit)});
-    }
-  }
-
-  face(context, {points, disk, colour}) {
-    const fill = `rgb(${colour.map((c) => Math.round(255 * c)).join(",")})`;
-    context.beginPath();
-    if (disk) {
-      const [x, y, r] = disk;
-      context.drawImage(ball(fill, colour), x - r, y - r, 2 * r, 2 * r);
-      return;
-    }
-    points.forEach(([x, y]) => context.lineTo(x, y));
-    context.closePath();
-    Object.assign(context, {fillStyle: fill, strokeStyle: fill, lineWidth: 0.7});
-    context.fill();
-    context.stroke();
-  }
-}
-
-/** A ball of a colour as a picture, made once: a glow for each of a thousand balls costs a frame more than it has. */
-const balls = new Map();
-function ball(fill, colour) {
-  if (balls.has(fill)) return balls.get(fill);
-  const r = 64, picture = Object.assign(document.createElement("canvas"), {width: 2 * r, height: 2 * r}), context = picture.getContext("2d");
-  const glow = context.createRadialGradient(0.65 * r, 0.6 * r, 0.1 * r, r, r, r);
-  glow.addColorStop(0, `rgb(${blend(colour, [1, 1, 1], 0.45).map((c) => Math.round(255 * c)).join(",")})`);
-  glow.addColorStop(1, fill);
-  context.arc(r, r, r, 0, 2 * Math.PI);
-  context.fillStyle = glow;
-  context.fill();
-  balls.set(fill, picture);
-  return picture;
-}
-
 /** Where a point of the world is seen on a canvas, with its depth; null behind the eye. */
 function seenBy(view, width, height) {
   return (x) => {
@@ -186,13 +102,7 @@ function seenBy(view, width, height) {
 }
 
 /** Radius of a body about its centre, a little less so that gaps between corners count as gaps. */
-function bodyRadius(body) {
-  return body.radius ??= 0.85 * Math.max(...body.solids.filter((solid) => solid.kind !== "plane").flatMap((solid) => {
-    const mesh = triangles(solid, 6).points, own = solid.own ??= framed(solid), sizes = [];
-    for (let i = 0; i < mesh.length; i += 3) sizes.push(Math.hypot(...transformed(own, mesh.slice(i, i + 3)).slice(0, 3)));
-    return Math.max(...sizes);
-  }));
-}
+function bodyRadius(body) { return 0.85 * (body.ball ??= ballOf(body)).outer; }
 
 /** From the middle of a box to its corners. */
 function halfDiagonals([a, b, c]) {
@@ -226,8 +136,16 @@ function placesAt(poses, count, i) {
 
 /** The stage for scenes in space on this machine. */
 function spaceStage(canvas) {
-  const gl = canvas.getContext("webgl2", {antialias: true, stencil: true, alpha: false});
+  const gl = hasCard() && canvas.getContext("webgl2", {antialias: true, stencil: true, alpha: false});
   return gl ? new SolidStage(canvas, gl) : new ProjectedStage(canvas);
+}
+
+/** Whether a card stands behind WebGL; where the processor does its work, a plain canvas is several times as fast. */
+function hasCard() {
+  const gl = document.createElement("canvas").getContext("webgl2"), told = gl?.getExtension("WEBGL_debug_renderer_info");
+  const name = gl ? `${gl.getParameter(told ? told.UNMASKED_RENDERER_WEBGL : gl.RENDERER)}` : "software";
+  gl?.getExtension("WEBGL_lose_context")?.loseContext();
+  return !/swiftshader|llvmpipe|softpipe|software|basic render/i.test(name);
 }
 
 // ---- geometry ----------------------------------------------------------------------------------------------------
@@ -272,16 +190,6 @@ function fieldTriangles({heights, size}, add3) {
     add3(at(i, j), at(i + 1, j), at(i + 1, j + 1));
     add3(at(i, j), at(i + 1, j + 1), at(i, j + 1));
   }
-}
-
-/** A plate of many tiles, so that only those behind the eye are missing. */
-function tiles(n) {
-  const points = [], at = (i) => (2 * i) / n - 1;
-  for (let i = 0; i < n; i++) for (let j = 0; j < n; j++) {
-    const [a, b, c, d] = [at(i), at(i + 1), at(j), at(j + 1)];
-    points.push(a, c, 0, b, c, 0, b, d, 0, a, c, 0, b, d, 0, a, d, 0);
-  }
-  return {points};
 }
 
 function plate(size) {

@@ -8,6 +8,7 @@ const FILLED = {
 const STROKED = {
   edge: ["edge", 1.3], spring: ["spring", 1.7], guide: ["guide", 1], "body-light": ["body-light", 2], label: ["soft", 1],
 };
+const INSTANTS = 10; // of a run, to see what the clock would hide
 const HELD = 0.22; // seconds of the viewer's time that an impact stays lit
 
 class PlaneStage {
@@ -55,17 +56,17 @@ class PlaneStage {
     if (!options.bare) this.scaleBar();
   }
 
-  /** Points within a rectangle of the screen on which something is drawn, at some instants of a run. */
+  /** Points of the screen within a rectangle on which something is drawn, on average of some instants of a run. */
   covered(run, {left, top, width, height}) {
     const own = this.canvas.getBoundingClientRect();
     let points = 0;
-    for (const part of [0, 0.3, 0.6, 1]) {
-      this.draw(run, run.t0 + part * (run.t1 - run.t0), {speed: 1});
+    for (let k = 0; k < INSTANTS; k++) {
+      this.draw(run, run.t0 + (k / (INSTANTS - 1)) * (run.t1 - run.t0), {speed: 1});
       const ratio = this.canvas.width / this.width, [x, y, w, h] = [left - own.left, top - own.top, width, height].map((v) => Math.round(v * ratio));
       const {data} = this.context.getImageData(x, y, Math.max(1, w), Math.max(1, h));
       for (let i = 3; i < data.length; i += 4) points += data[i] > 0;
     }
-    return points;
+    return points / (INSTANTS * (this.canvas.width / this.width) ** 2);
   }
 
   /** Bodies of the run that is compared with, faint, at the same instant. */
