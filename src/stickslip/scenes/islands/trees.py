@@ -752,7 +752,7 @@ def solve_joined(island: Island, options: Options, place: np.ndarray, quick: boo
     factor_masses(whole, masses, room)
     held, kept, order = truths(pool, n), whole_numbers(pool, n), whole_numbers(pool, m)
     grain, speed = coarsest(island), island_scale(island, 0.0)
-    limit, stage, residual = max(speed, GRAINS * grain), 0, 0.0
+    limit, sharp, stage, residual = max(speed, GRAINS * grain), max(speed, SHARPLY * GRAINS * grain), 0, 0.0
     for i in range(n):
         kept[i] = i
     if n + k > 0 and set_sizes(contacts, rows, tree, plan.order, room.H, dim, held, order):
@@ -761,7 +761,6 @@ def solve_joined(island: Island, options: Options, place: np.ndarray, quick: boo
     motion, slid = motion_from(pool, n, k, m), numbers(pool, n)
     begin_with(island, motion, chosen, kept, dim)
     slips_before(island, kept, slid)
-    sharp = max(speed, SHARPLY * GRAINS * grain)
     noise = min(NOISES * grain, AIM * options.tol * sharp) if n > 0 else 0.0
     rounding = grain / speed if speed > 0.0 else 0.0
     for again in range(1 + CLOSINGS):
