@@ -16,6 +16,7 @@ KNOWN = {
     "pyramid": {"LARGEST", "PERTURBATIONS"},
     "alternating": {"INNER_LIMIT"},
     "on_bodies": {"IN_VAIN"},
+    "wedged": {"EDGES"},
     # limits of double precision
     "blocks": {"SINGULAR"},
     "joints": {"RANK_TOLERANCE"},
