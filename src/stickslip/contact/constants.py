@@ -51,9 +51,9 @@ PULL = 1e-3  # 2e-4: 4 0 0, 25.1 10.9 12.9, 5e-4: 2 0 1, 23.8 11.1 10.8, 1e-3: 3
 
 # Newton (`newton`, `on_bodies`, `tree_newton`).
 WINDOW = 8  # merits that the line search looks back on; not varied
-# Of a step.  Hard: 5 23,257 iterations, 12 23,392; files 6,481 and 6,388, in the same time.  Newton on bodies, 12 towers
-# of 12 contacts with masses 1e6 apart: 5 11 of them, 2 all.  Walls hit at 8 to 27 m/s and boxes, 300 and 500 steps: none
-# 5.5 s, 2 4.8 s, 5 5.1 s.
+# Of a step.  Hard: 5 23,257 iterations, 12 23,392; files 6,481 and 6,388, in the same time.  Newton on bodies, 12
+# towers of 12 contacts, masses 1e6 apart: 5 solves 11 of them, 2 all.  Walls hit at 8 to 27 m/s and boxes, 300 and 500
+# steps: none 5.5 s, 2 4.8 s, 5 5.1 s.
 HALVINGS = 2
 # Newton steps at a time: of trees, of soft problems, of subproblems of the proximal point, of a try from the path of
 # the interior point.  Of the last, on the balls below: 15 12 (1,095), 25 12 (1,058).  Robots: 10 leaves 4 of them.
