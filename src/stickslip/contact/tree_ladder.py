@@ -27,6 +27,8 @@ Solved, and mean time:
     and sweeps 100, 400, 1600, each with Newton 200                      64  28 ms   1  343 ms
     Newton 200, rounds of interior point 60 and Newton 200               64  26 ms   5  211 ms
 
+20 steps of the interior point at a time do as well: see NEWTON_STEPS.
+
 The last one has mu = 0.9 and an error of 8e-6.  Pushed farther into the cones (1 instead of 0.01) the interior point
 forgets where it came from: 2 of the 6.  Newton with steps that are shortened until the error falls (Levenberg,
 Marquardt) got to 10 of 48 at most: it is the freedom to get worse that leads out.
