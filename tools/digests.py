@@ -29,7 +29,6 @@ import stickslip as ss
 from stickslip import library, sets
 from stickslip.bench.random_friction import KINDS, random_friction_problem
 from stickslip.contact.delassus import Delassus
-from stickslip.contact.newton import ConeNewton
 from stickslip.contact.solve import METHODS
 from stickslip.contact.sweeps import Sweeps
 from stickslip.laws import NAMED_LAWS
@@ -45,7 +44,6 @@ ALL_SOLVERS = ("woodpecker", "slider_crank", "painleve_rod")
 MEASURED = ("failed_steps", "max_residual", "max_penetration", "max_energy_gain", "contact_work", "max_lcp_size")
 VARIANTS: dict[str, Any] = {
     "sweeps relaxed": Sweeps(300, memory=0, relaxation=1.3),
-    "newton fischer": ConeNewton(formulation="fischer-burmeister"),
 }
 """Friction methods with options of their own."""
 Case = tuple[str, Callable[[], list[Any]]]

@@ -16,6 +16,7 @@ KNOWN = {
     "pyramid": {"LARGEST", "PERTURBATIONS"},
     "alternating": {"INNER_LIMIT"},
     "on_bodies": {"IN_VAIN"},
+    "wedged": {"EDGES"},
     # limits of double precision
     "blocks": {"SINGULAR"},
     "joints": {"RANK_TOLERANCE"},
@@ -62,7 +63,7 @@ def test_no_constant_has_the_name_of_another():
 
 def test_there_are_no_more_constants_than_before():
     """Fewer than 40 are wanted.  The number may fall."""
-    assert len(numbers(ROOM / "constants.py")) <= 50
+    assert len(numbers(ROOM / "constants.py")) <= 39
 
 
 def test_numbers_chosen_by_measuring_stand_in_one_file():

@@ -6,7 +6,6 @@ import pytest
 import stickslip as ss
 from stickslip.bench.random_friction import KINDS, crowded, granular, random_friction_problem, stack
 from stickslip.contact.contacts import contacts_from
-from stickslip.contact.newton import ConeNewton
 from stickslip.contact.pyramid import PyramidLemke, pyramid_solution
 from stickslip.contact.solve import METHODS
 from stickslip.contact.sweeps import Sweeps
@@ -15,7 +14,6 @@ from tests.contact import measure
 SMALL = {"lemke": 4, "enumerate": 2}
 OPTIONS = [
     *METHODS,
-    ConeNewton(formulation="fischer-burmeister"),
     Sweeps(memory=0),
     Sweeps(relaxation=1.2, memory=0),
     PyramidLemke(directions=16),
@@ -128,7 +126,6 @@ def test_enumeration_finds_what_the_others_find():
     [
         (lambda: Sweeps(relaxation=2.5), "relaxation must lie between 0 and 2"),
         (lambda: Sweeps(memory=-1), "memory must be a whole number >= 0"),
-        (lambda: ConeNewton(formulation="x"), "formulation must be one of alart-curnier, fischer-burmeister"),
         (lambda: PyramidLemke(directions=2), "directions must be a whole number >= 3"),
         (lambda: Sweeps(-1), "max_iterations of gauss-seidel"),
     ],

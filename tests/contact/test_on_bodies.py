@@ -49,14 +49,14 @@ def test_more_rows_than_velocities():
     assert not hyperstatic(given)  # W alone is known
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(12))
 def test_newton_takes_the_last_steps(seed):
     problem = _tower(12, seed)
     contacts = problem.contacts_in("velocity")
     z = problem.scaled(ss.solve_friction(problem, tol=1e-8).r) * (1.0 + 1e-6)
     assert contacts.error(z) > 1e-7
     landed = newton_on_bodies(contacts, z, 1e-10)
-    assert landed.error <= 1e-10 and landed.iterations <= 3
+    assert landed.error <= 1e-10 and landed.iterations <= 4
     assert independent_error(problem, problem.impulses_of(landed.r)) <= 1e-10
 
 

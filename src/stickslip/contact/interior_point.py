@@ -31,7 +31,6 @@ import scipy.linalg as linalg
 import scipy.sparse as sp
 
 from stickslip.contact.constants import (
-    AT_REST,
     CORRECTIONS,
     CROSSOVER,
     NEAR,
@@ -45,7 +44,7 @@ from stickslip.contact.effort import STEP, better_dense, factorise
 from stickslip.contact.method import Best, FrictionMethod, Outcome, Progress
 from stickslip.contact.newton import TOO_LONG, newton_iterations
 from stickslip.contact.on_bodies import DELTA, BodyEquations, newton_on_bodies
-from stickslip.contact.rounding import TINY
+from stickslip.contact.rounding import ROOT, TINY
 from stickslip.jit import entry
 from stickslip.projections import EPS
 
@@ -184,7 +183,7 @@ class _Scaled:
         n, d = self.q.shape
         x, y = np.zeros((n, d)), np.zeros((n, d))
         x[:, 0], y[:, 0] = 1.0, 1.0
-        rest, _ = self.factorise(np.broadcast_to(AT_REST * np.eye(d), (n, d, d)))(-self.q.ravel())
+        rest, _ = self.factorise(np.broadcast_to(ROOT * np.eye(d), (n, d, d)))(-self.q.ravel())
         rest = rest.reshape(n, d)
         size = np.maximum(np.abs(rest[:, 0]), _norm_T(rest))
         mean = float(size.mean())

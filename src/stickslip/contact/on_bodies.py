@@ -94,7 +94,7 @@ def newton_on_bodies(contacts: Contacts, r: np.ndarray, tol: float) -> Outcome:
     best, vain = Best(r, contacts.error(r)), 0
     for k in range(NEWTON_STEPS):
         u = equations.velocity(r, equations.motion(r)) + contacts.q
-        known, b = form.system(u, r, best.error)
+        known, b = form.system(u, r)
         right = np.where(np.repeat(form.active, d), b, known)
         try:
             dr, _ = equations.solver(form.C, form.E + DELTA * form.C)(right)

@@ -33,7 +33,6 @@ from stickslip.contact.constants import (
     AIM,
     CALM,
     FREE_GROWTH,
-    FREE_HALVINGS,
     GROWTH,
     HALVINGS,
     MORE,
@@ -253,8 +252,8 @@ def try_tree_step(
 ) -> tuple[float, float]:
     """Go along dr and dz, half as far while the error grows too much; returns the new error and the part taken."""
     t, new, trial = 1.0, np.inf, room.trial
-    halvings, growth = (FREE_HALVINGS, FREE_GROWTH) if is_free(problem) else (HALVINGS, GROWTH)
-    for _ in range(1 + halvings):
+    growth = FREE_GROWTH if is_free(problem) else GROWTH
+    for _ in range(1 + HALVINGS):
         for i in range(room.dr.shape[0]):
             for k in range(3):
                 trial.contacts.r[i, k] = motion.contacts.r[i, k] + t * room.dr[i, k]

@@ -10,7 +10,7 @@ import numpy as np
 from stickslip.codes import LARGEST, STEPS
 from stickslip.jit import kernel
 from stickslip.projections import worse
-from stickslip.scenes.islands.island import solve_island
+from stickslip.scenes.islands.free_bodies import solve_island
 from stickslip.scenes.islands.problem import island_of
 from stickslip.scenes.layout import Bodies, Book, Contacts
 from stickslip.scenes.parts import ISLANDS, SIDE, Diary, Problems, Records, Span, World
@@ -57,8 +57,9 @@ def solve_open(world: World, contacts: Contacts, problems: Problems, head: np.nd
         island = island_of(world, contacts, problems, k)
         if not residuals[k] <= limit and island.row_first == island.row_last:  # with joints, all has been tried
             residuals[k] = solve_island(
-                island, world.options, head, follow[2 * island.first :], problems.effort[k:], residuals[k]
-            )
+                island, world.options, problems.parent, head, follow[2 * island.first :], problems.effort[k:],
+                residuals[k], world.options.start >= 0.0,
+            )  # fmt: skip
         worst = worse(worst, residuals[k])
     return worst <= world.options.tol
 

@@ -22,13 +22,11 @@ from stickslip.scenes import step
 from stickslip.scenes.islands.island import (
     GRAINS,
     block_system,
-    dense_problem,
     end_velocities,
     island_residual,
     right_side,
     take_impulses,
 )
-from stickslip.scenes.islands.small import SmallIsland
 from stickslip.scenes.parts import Island
 
 if TYPE_CHECKING:
@@ -61,6 +59,10 @@ class OpenStep:
         """Whether a contact of an island resists rolling or spinning."""
         active = self.active[self.order[self.begins[k] : self.begins[k + 1]]]
         return bool(np.any(active.patch > 0.0) or np.any(active.rolling > 0.0))
+
+    def tried(self, k: Any) -> Any:
+        """Whether the time loop has tried an island without joints itself; k: its number, or many."""
+        return (self.begins[k + 1] - self.begins[k] <= self.options.newton) & (self.options.start >= 0.0)
 
     def unknowns(self, k: Any) -> int:
         """Unknowns of an island without joints."""
@@ -105,13 +107,6 @@ class OpenStep:
         q, z, mu = np.empty(dim * n), np.empty(dim * n), np.empty(n)
         right_side(island, dim, self.bodies.free, q, mu, z)
         return Contacts(data, indptr, indices, q, mu), z
-
-    def small(self, k: int) -> tuple[SmallIsland, np.ndarray]:
-        """The problem of an island without joints with its whole matrix, and the impulses it has."""
-        n, dim = self.unknowns(k), self.options.dim
-        start = np.empty(n)
-        W, q, mu = dense_problem(self.island(k), dim, np.empty(n), start)
-        return SmallIsland(W, q, mu, dim), start
 
     def keep_best(self, k: int, best: np.ndarray, answers: Iterable[np.ndarray]) -> int:
         """Measure impulses of an island until it is solved; the best are taken, returns how many were tried.

@@ -12,13 +12,17 @@ from collections.abc import Iterator
 import numpy as np
 
 from stickslip.contact.auto import hard_island
+from stickslip.contact.constants import NEWTON_STEPS, SHARP
+from stickslip.contact.newton import newton_iterations
 from stickslip.contact.pyramid import pyramid_answers
+from stickslip.contact.wedged import wedged_contacts
 from stickslip.jit.parallel import team
+from stickslip.projections import EPS
 from stickslip.scenes import step
-from stickslip.scenes.islands.island import SHARPER, solve_island
+from stickslip.scenes.islands.free_bodies import solve_island
+from stickslip.scenes.islands.island import SHARPER
 from stickslip.scenes.islands.piles import Pile, least_norm
 from stickslip.scenes.islands.rolling_newton import proximal_newton, rows_of
-from stickslip.scenes.islands.small import Answers, first_answers, growing, may_grow, more_answers, near_answers
 from stickslip.scenes.islands.trees import solve_joined_again
 from stickslip.scenes.open_step import OpenStep
 
@@ -28,9 +32,7 @@ RESCUE_EFFORT_EACH = 0.5  # nominal seconds per contact: a few contacts are solv
 RESCUE_ROUNDS = 4  # each with a sharper tolerance
 SHARED_WORK = 3e5  # unknowns^3 beside those of the largest island: about half a millisecond
 HARD_CONTACTS = 2000  # beyond, the direct methods take minutes
-DENSE_UNKNOWNS = 600  # of an island without joints, up to which full matrices are tried
-FEW_CONTACTS = 20  # of an island without joints, up to which full matrices are tried alone
-FIRST_EFFORT = 1.0  # nominal seconds of work with sparse matrices on more contacts, before full ones take long
+FIRST_EFFORT = 0.1  # nominal seconds of work before laws are looked at that may contradict one another
 
 
 def worth_sharing(sizes: np.ndarray) -> bool:
@@ -69,12 +71,13 @@ class Rescue(OpenStep):
                 if self.is_pile(k):
                     self._solve_pile(int(k))
             if engine.threads > 1 and worth_sharing(np.array([self.unknowns(k) for k in small])):
+                chosen = np.array(small, np.int64)
                 step.solve_in_parallel(
-                    engine.world(), self.contacts, engine.problems(), np.array(small, np.int64), self.head, self.follow
+                    engine.world(), self.contacts, engine.problems(), chosen, self.head, self.follow, self.tried(chosen)
                 )
                 small = []
         for k in small:
-            self._solve_small(int(k))
+            self._solve_small(int(k), bool(self.tried(k)))
         return float(self.residuals[:count].max(initial=0.0))
 
     def _begin_by_least_norm(self, k: int) -> None:
@@ -86,13 +89,13 @@ class Rescue(OpenStep):
         if r is not None:
             self.take(k, r)
 
-    def _solve_small(self, k: int) -> None:
-        """Newton or sweeps, as the kernel has them."""
+    def _solve_small(self, k: int, tried: bool) -> None:
+        """On velocities of bodies, or by sweeps, as the kernel has them; tried: the first has been tried already."""
         first = int(self.begins[k])
         # The stages are called one by one from here: compiled as one function they take twice as long to compile.
         self.residuals[k] = solve_island.py_func(
-            self.island(k), self.options, self.head, self.follow[2 * first :], self.effort[k:],
-            float(self.residuals[k]),
+            self.island(k), self.options, self.parent, self.head, self.follow[2 * first :], self.effort[k:],
+            float(self.residuals[k]), tried,
         )  # fmt: skip
 
     def _solve_resisting(self, k: int) -> None:
@@ -143,26 +146,15 @@ class Rescue(OpenStep):
             self.measure(k)
 
     def _solve_hard(self, k: int) -> None:
-        """An island on which the kernel gave up: what is near, quick, takes long; without restitution at last."""
+        """An island on which the kernel gave up: what is quick, what takes long; without restitution at last."""
         self.effort[k] = 1
         if self.joined(k):
             self._without_restitution(k, None)
             return
-        self._by_full_matrix(k, near_answers)
-        if self.solved(k):
-            return
-        wedged = self._by_full_matrix(k, first_answers)
-        if not self.solved(k) and wedged is None:
+        self._hard_island(k, FIRST_EFFORT)
+        if not self.solved(k):
             self._with_slips_at_midpoint(k)
-        inconsistent = None
-        if not self.solved(k) and wedged is None and self.unknowns(k) <= DENSE_UNKNOWNS:
-            inconsistent = may_grow(self.small(k)[0])
-        many = self.begins[k + 1] - self.begins[k] > FEW_CONTACTS
-        if not self.solved(k) and wedged is None and inconsistent is None and many:
-            self._hard_island(k, FIRST_EFFORT)
-        if not self.solved(k) and wedged is None:
-            wedged = self._by_full_matrix(k, more_answers)
-        wedged = inconsistent if wedged is None else wedged
+        wedged = None if self.solved(k) else wedged_contacts(self.friction_problem(k)[0], True)
         if not self.solved(k) and wedged is not None:
             self._without_restitution(k, wedged)
         if not self.solved(k):
@@ -181,21 +173,6 @@ class Rescue(OpenStep):
             self._with_slips_at_midpoint(k)
         if not self.joined(k) and not self.solved(k):
             self._without_restitution(k, None)
-
-    def _by_full_matrix(self, k: int, answers: Answers) -> np.ndarray | None:
-        """Take the best of some answers; contacts whose impulses grew without bound, None where they came to an end."""
-        if self.unknowns(k) > DENSE_UNKNOWNS:
-            return None
-        island, start = self.small(k)
-        grown: list[np.ndarray | None] = [None]
-
-        def watched() -> Iterator[np.ndarray]:
-            for z in answers(island, start):
-                grown.append(growing(island, z))
-                yield z
-
-        self.keep_best(k, start, watched())
-        return None if grown[-1] is None else np.any([g for g in grown if g is not None], axis=0)
 
     def _thorough(self, k: int) -> None:
         """Everything there is for an island without joints, from the best impulses so far."""
@@ -240,7 +217,7 @@ class Rescue(OpenStep):
         Newton's law and friction may contradict one another: a ball that is thrown into a corner with mu >= 1 cannot
         leave both walls, and no impulses make it.  Without restitution and with slips at the midpoint, bias_T = 0 and
         bias_N >= 0.  Then q . d = bias . d >= 0 for all d in the cones with W d = 0, so that no impulses grow without
-        bound (`growing`), and a solution exists.
+        bound (`contact.wedged`), and a solution exists.
         """
         order = self.order[int(self.begins[k]) : int(self.begins[k + 1])]
         bias, impact = self.active.bias[order], self.active.impact[order]
@@ -248,7 +225,7 @@ class Rescue(OpenStep):
         plastic[:, 0] = np.maximum(bias[:, 0], 0.0)
         choices = [impact, np.ones(len(order), bool)]
         if wedged is not None:
-            choices.insert(0, wedged & impact)
+            choices.insert(0, np.isin(np.arange(len(order)), wedged) & impact)
         self._with_biases(k, [np.where(chosen[:, None], plastic, bias) for chosen in choices], True)
 
     def _with_biases(self, k: int, others: list[np.ndarray], thorough: bool) -> None:
@@ -269,12 +246,22 @@ class Rescue(OpenStep):
             self.measure(k)
             self._solve_again(k, thorough and number == len(others))
             if self.solved(k):
-                self.counts[step.PLASTIC] += bool(np.any(changed[:, 0] != bias[:, 0]))
+                self._sharpen(k)
+                # velocities that move nothing by the rounding of its position are what the last such step left over
+                left_out = self.options.dt * float(np.abs(changed[:, 0] - bias[:, 0]).max())
+                self.counts[step.PLASTIC] += left_out > EPS * float(np.abs(self.bodies.pose[:, :3]).max())
                 return
         self.active.bias[order], self.active.r[order], self.active.turn[order] = bias, r, turn
         if rods is not None and self.joints is not None:
             self.joints.row.impulse[rows] = rods
         self.measure(k)
+
+    def _sharpen(self, k: int) -> None:
+        """Newton down to rounding on an island without joints: what is left over would be a blow in the next step."""
+        if not (self.joined(k) or self.is_pile(k) or self.resists(k)):
+            problem, z = self.friction_problem(k)
+            outcome = newton_iterations(problem, z.copy(), EPS, NEWTON_STEPS, self.clock(FIRST_EFFORT), floor=SHARP)
+            self.keep_best(k, z, [outcome.r])
 
     def _solve_again(self, k: int, thorough: bool) -> None:
         """An island whose laws were changed."""
@@ -284,9 +271,11 @@ class Rescue(OpenStep):
         if self.resists(k):
             self._solve_resisting(k)
             return
-        (self._solve_pile if self.is_pile(k) else self._solve_small)(k)
-        for answers in (first_answers, more_answers):
-            if not self.solved(k):
-                self._by_full_matrix(k, answers)
+        if self.is_pile(k):
+            self._solve_pile(k)
+        else:
+            self._solve_small(k, False)
+        if not self.solved(k):
+            self._hard_island(k, FIRST_EFFORT)
         if not self.solved(k) and thorough:
             self._thorough(k)

@@ -37,14 +37,13 @@ from stickslip.scenes.flight import free_motion, place_geoms
 from stickslip.scenes.fusing import carry_members, note_before
 from stickslip.scenes.islands.activation import activate
 from stickslip.scenes.islands.expected import expect
-from stickslip.scenes.islands.free_bodies import MATRIX_CONTACTS, solve_free_bodies
+from stickslip.scenes.islands.free_bodies import FIRST_STAGES, solve_free, solve_island
 from stickslip.scenes.islands.island import (
     GRAINS,
     SHARPER,
     end_velocities,
-    judge_island,
     look_at_island,
-    solve_island,
+    measure_island,
 )
 from stickslip.scenes.islands.joint_rows import PASSIVE, add_pull, came_apart, joint_rows, row_velocity
 from stickslip.scenes.islands.leaps import LEAPS, free_held, take_expected, take_leapt
@@ -137,7 +136,6 @@ FAR, LOOKS = 1e3, 8  # times the residual that does; steps from one look to the 
 # these: 10.3 14.6 20.9 18.1 12.3 8.8 10.9 6.3; 0.002, 6, 8: 10.3 14.7 20.6 18.6 12.7 8.9 10.8 6.2.
 AFTER, TRIES, PATIENCE = 0.01, 5, 8
 NEAR = 1e-3  # residual up to which what Newton has found tells how a step is to be linearised
-FIRST_STAGES = 2  # of the ladder on velocities: those that usually do
 
 
 @kernel(apart=True)
@@ -190,15 +188,17 @@ def sort_islands(problems: Problems, n: int, joints: Any, n_rows: int, count: in
 
 @entry
 def solve_in_parallel(
-    world: World, contacts: Contacts, problems: Problems, chosen: np.ndarray, head: np.ndarray, follow: np.ndarray
-) -> None:
+    world: World, contacts: Contacts, problems: Problems, chosen: np.ndarray, head: np.ndarray, follow: np.ndarray,
+    tried: np.ndarray,
+) -> None:  # fmt: skip
     """Solve the chosen islands, shared among threads: they have no body in common."""
     for m in prange(chosen.shape[0]):
         k = chosen[m]
         island = island_of(world, contacts, problems, k)
         problems.residuals[k] = solve_island(
-            island, world.options, head, follow[2 * island.first :], problems.effort[k:], problems.residuals[k]
-        )
+            island, world.options, problems.parent, head, follow[2 * island.first :], problems.effort[k:],
+            problems.residuals[k], tried[m],
+        )  # fmt: skip
 
 
 @kernel(inline=True)
@@ -431,38 +431,6 @@ class Outcome(NamedTuple):
     largest: int  # unknowns of the largest island
     held: int  # contacts that joints hold along their normals, and that are left out
     known: bool  # the impulses of the last step leave all bodies at rest
-
-
-@kernel
-def measure_island(island: Island, options: Options, scale: float, enough: float) -> float:
-    """End velocities of an island from its impulses; returns its residual, as `judge_island`."""
-    end_velocities(island, options.dim)
-    return judge_island(island, options.dim, options.edges, scale, enough)
-
-
-@kernel
-def solve_free(
-    island: Island, options: Options, residual: float, scale: float, place: np.ndarray, effort: np.ndarray
-) -> float:
-    """Solve an island without joints; returns its residual.  Where that fails, a small island is as it was."""
-    n, dim, active = island.last - island.first, options.dim, island.active
-    r = np.empty((n, dim))
-    for m in range(n):
-        for j in range(dim):
-            r[m, j] = active.r[island.order[island.first + m], j]
-    stage = solve_free_bodies(island, options, scale, place, False)
-    if stage == 0:
-        return residual
-    found = measure_island(island, options, scale, options.tol)
-    if found <= options.tol:
-        effort[0] += 1 if stage > FIRST_STAGES else 0
-        return found
-    if found < residual and n > MATRIX_CONTACTS:  # the host goes on from there
-        return found
-    for m in range(n):
-        for j in range(dim):
-            active.r[island.order[island.first + m], j] = r[m, j]
-    return residual
 
 
 @kernel(apart=True)

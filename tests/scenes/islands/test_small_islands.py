@@ -1,21 +1,13 @@
 """Islands of a few to some hundred contacts at the default tolerance: solved, or said to have no solution."""
 
-import math
-
 import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.contact.cones import natural_map_square
-from stickslip.scenes.islands.small import (
-    SmallIsland,
-    by_lemke,
-    first_answers,
-    growing,
-    more_answers,
-    near_answers,
-    proximal_answers,
-)
+from stickslip.contact.auto import hard_island
+from stickslip.contact.contacts import contacts_from
+from stickslip.contact.method import Progress
+from stickslip.contact.wedged import wedged_contacts
 
 
 def corner(friction, restitution, velocity=(-1.0, -1.0)):
@@ -60,54 +52,28 @@ def test_impulses_without_bound_are_no_answer(friction, restitution, velocity):
     assert run.normal_impulse.max() < 5.0
 
 
-def violation(island, z):
-    """Natural map of contacts, relative to the velocities."""
-    u = island.W @ z + island.q
-    return math.sqrt(natural_map_square(u, z, island.mu, island.dim, 0, len(island.mu))) / np.abs(island.q).max()
-
-
-def test_impulses_that_grow_without_bound_are_told_from_loads():
+def test_impulses_that_may_grow_without_bound_are_told_from_the_laws():
     """The contacts of the corner above: W d = 0 for d = (1, 1, 1, 1), which lies in the cones for mu >= 1."""
     W = np.array([[1.0, 0.0, 0.0, -1.0], [0.0, 1.0, -1.0, 0.0], [0.0, -1.0, 1.0, 0.0], [-1.0, 0.0, 0.0, 1.0]])
-    wedge = SmallIsland(W, np.array([-1.5, 1.0, -1.5, 1.0]), np.array([1.0, 1.0]), 2)
-    answers = [*first_answers(wedge, np.zeros(4)), *more_answers(wedge, np.zeros(4))]
-    assert min(violation(wedge, z) for z in answers) > 1e-3
-    assert any(growing(wedge, z) is not None for z in answers)
-    plastic = SmallIsland(W, np.array([-1.0, 1.0, -1.0, 1.0]), np.array([1.0, 1.0]), 2)
-    answers = list(first_answers(plastic, np.zeros(4)))
-    assert min(violation(plastic, z) for z in answers) < 1e-12
-    assert growing(plastic, min(answers, key=lambda z: violation(plastic, z))) is None
+    blow, plastic = np.array([-1.5, 1.0, -1.5, 1.0]), np.array([-1.0, 1.0, -1.0, 1.0])
+    for mu, q, found in ((1.0, blow, [0, 1]), (1.2, blow, [0, 1]), (0.9, blow, None), (1.0, plastic, None)):
+        wedged = wedged_contacts(contacts_from(W, q, np.full(2, mu), 2), friction=True)
+        assert (None if wedged is None else wedged.tolist()) == found
+    assert wedged_contacts(contacts_from(W, blow, np.ones(2), 2)) is None  # friction proves nothing
 
 
-def test_near_answers_hold_on_to_the_squeeze_there_is():
+def test_hard_islands_hold_on_to_the_squeeze_there_is():
     """A body between two walls, in the plane: any squeeze N >= 0 is a solution, and it is held where 2 mu N >= m g dt.
 
-    From impulses that are off by 1e-7 of them, those with their squeeze are found; from zero the one without any.
+    From impulses that are off by 1e-7 of them, those with their squeeze are found.
     """
     H = np.array([[1.0, 0.0, -1.0, 0.0], [0.0, 1.0, 0.0, 1.0]])  # columns: normal and tangent of either contact
     weight, squeeze = 0.01, 0.05
-    island = SmallIsland(H.T @ H, H.T @ [0.0, -weight], np.full(2, 0.5), 2)
+    problem = contacts_from(H.T @ H, H.T @ [0.0, -weight], np.full(2, 0.5), 2)
     held = np.array([squeeze, weight / 2, squeeze, weight / 2])
-    near = next(near_answers(island, held + 1e-7 * weight * np.array([1.0, 2.0, -1.0, 1.0])))
-    assert violation(island, near) < 1e-12 and near == pytest.approx(held, abs=1e-6 * weight)
-    fallen = next(first_answers(island, held))
-    assert violation(island, fallen) < 1e-12 and np.abs(fallen).max() < 1e-12
-
-
-def planar_island(rng):
-    """Two planar contacts of one body with four degrees of freedom."""
-    J = rng.standard_normal((4, 4))
-    J[2:] = J[:2] + 0.3 * rng.standard_normal((2, 4))  # corners of one body
-    J /= np.linalg.norm(J, axis=1)[:, None]
-    return SmallIsland(J @ J.T, J @ rng.standard_normal(4), rng.uniform(0.0, 1.5, 2), 2)
-
-
-def test_islands_are_solved_from_any_start():
-    rng = np.random.default_rng(3)
-    for _ in range(30):
-        island, start = planar_island(rng), rng.standard_normal(4)
-        assert min(violation(island, z) for z in proximal_answers(island, start, 20)) < 1e-10
-        assert violation(island, by_lemke(island, start, 8, 0.0)) < 1e-10
+    start = held + 1e-7 * weight * np.array([1.0, 2.0, -1.0, 1.0])
+    found = hard_island(problem, start, 1e-11, Progress())
+    assert found.error < 1e-11 and found.r == pytest.approx(held, abs=1e-6 * weight)
 
 
 def test_error_says_which_island_when_and_what_helps():

@@ -18,7 +18,16 @@ from stickslip.contact.tree_problem import (
     motion_from,
     relative_velocity,
 )
-from stickslip.jit import kernel
+from stickslip.jit import entry, kernel
+from stickslip.scenes.islands.island import (
+    GRAINS,
+    SHARPER,
+    end_velocities,
+    island_residual,
+    island_scale,
+    measure_island,
+    solve_sweeps,
+)
 from stickslip.scenes.islands.problem import contact_velocity
 from stickslip.scenes.layout import MOVING, ROWS_PER_JOINT, Active, Bodies, Contacts, Options
 from stickslip.scenes.parts import Island
@@ -32,6 +41,7 @@ FLAT = 3.0  # contacts for each body, from which on faces touch faces
 # 1e-8, 150 capsules in a bin, up to 450 contacts: by sweeps unsolved at 0.62 s, by Newton 0.8 s in 32 s of processor
 # time; 300 balls that are poured, 22 and 25 s of processor time: by sweeps up to 0.22 s, by Newton up to 0.35 s.
 SWEPT = 1e-6
+FIRST_STAGES = 2  # of the ladder on velocities: those that usually do
 
 
 @kernel
@@ -179,3 +189,52 @@ def solve_free_bodies(island: Island, options: Options, scale: float, place: np.
         for j in range(dim):
             active.r[order[first + k], j] = motion.contacts.r[k, j]
     return stage
+
+
+@entry(apart=True)
+def solve_free(
+    island: Island, options: Options, residual: float, scale: float, place: np.ndarray, effort: np.ndarray
+) -> float:
+    """Solve an island without joints; returns its residual.  Where that fails, a small island is as it was."""
+    n, dim, active = island.last - island.first, options.dim, island.active
+    r = np.empty((n, dim))
+    for m in range(n):
+        for j in range(dim):
+            r[m, j] = active.r[island.order[island.first + m], j]
+    stage = solve_free_bodies(island, options, scale, place, False)
+    if stage == 0:
+        return residual
+    found = measure_island(island, options, scale, options.tol)
+    if found <= options.tol:
+        effort[0] += 1 if stage > FIRST_STAGES else 0
+        return found
+    if found < residual and n > MATRIX_CONTACTS:  # the host goes on from there
+        return found
+    for m in range(n):
+        for j in range(dim):
+            active.r[island.order[island.first + m], j] = r[m, j]
+    return residual
+
+
+@entry
+def solve_island(
+    island: Island, options: Options, place: np.ndarray, head: np.ndarray, follow: np.ndarray, effort: np.ndarray,
+    residual: float, tried: bool,
+) -> float:  # fmt: skip
+    """Solve an island without joints, whose impulses have this residual; sets its end velocities, returns the residual.
+
+    head, follow : room, as in `block_system`.  tried : `solve_free` has been tried already.
+    effort[0] counts stages beyond those that usually do.
+    """
+    if not tried:
+        residual = solve_free(island, options, residual, island_scale(island, GRAINS), place, effort)
+    tol = SHARPER * options.tol
+    for _ in range(2):
+        if residual <= options.tol:
+            break
+        effort[0] += 1
+        solve_sweeps(island, options, head, follow, tol)
+        end_velocities(island, options.dim)
+        residual = island_residual(island, options.dim, options.edges, GRAINS)
+        tol *= SHARPER
+    return residual

@@ -1,9 +1,6 @@
-"""The contact problem of one island as arrays, and its solution.
+"""What the impulses of an island are worth, its contact problem as arrays, and accelerated sweeps of it.
 
-The impulses of the last step are checked before (a body at rest needs nothing else).  The time loop solves islands by
-`free_bodies` and `trees`.  What follows is for islands without joints that it leaves.  For few contacts Newton, from
-the last impulses and, where that fails, after a few sweeps of Gauss-Seidel; for many, accelerated sweeps, whose
-compilation the others are spared.  Contacts are scaled by mobility^-1/2, W' = S W S.
+Contacts of the arrays are scaled by mobility^-1/2, W' = S W S.  Islands are solved by `free_bodies` and `trees`.
 """
 
 from __future__ import annotations
@@ -21,7 +18,6 @@ from stickslip.contact.tree_problem import disc_defect
 from stickslip.jit import entry, kernel
 from stickslip.projections import EPS, norm_2d, worse
 from stickslip.scenes.islands.joint_rows import add_pull, apply_pull, row_velocity
-from stickslip.scenes.islands.newton import quiet_newton
 from stickslip.scenes.islands.problem import apply_contact, contact_velocity, side_product
 from stickslip.scenes.islands.pyramid import polygon_support, project_polygon, project_pyramid
 from stickslip.scenes.islands.rolling import apply_turn, resists, six_defect
@@ -30,8 +26,6 @@ from stickslip.scenes.layout import ROWS_PER_JOINT, Active, Bodies, Options
 from stickslip.scenes.parts import Island
 from stickslip.scenes.rotation import times
 
-FIRST_SWEEPS = 6
-DENSE_CONTACTS = 80  # of an island, up to which Newton with full matrices is taken
 NOTHING = 1e-100  # velocities [m/s] that are none: their squares leave the range of numbers, and Newton with them
 GRAINS = 1e10  # the grain of a joint row as a scale: a tolerance of 1e-10 is one grain
 # Velocities that impulses make are rounded: their sums alone, held against extended precision, are wrong by up to 33
@@ -305,6 +299,13 @@ def look_at_island(island: Island, dim: int, edges: int, grains: float, enough: 
     return judged(island, worst, scale, enough), scale
 
 
+@kernel
+def measure_island(island: Island, options: Options, scale: float, enough: float) -> float:
+    """End velocities of an island from its impulses; returns its residual, as `judge_island`."""
+    end_velocities(island, options.dim)
+    return judge_island(island, options.dim, options.edges, scale, enough)
+
+
 @entry
 def island_residual(island: Island, dim: int, edges: int, grains: float) -> float:
     """Worst violation of the laws in an island, relative to the velocities in it; see `judge_island`."""
@@ -422,92 +423,18 @@ def take_impulses(island: Island, dim: int, z: np.ndarray) -> None:
 
 
 @entry(apart=True)
-def dense_problem(island: Island, dim: int, S: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """W, q, mu of an island without joints, scaled; S, the scales, and z, its impulses, are written."""
-    bodies, contacts, active, order, first, last, _, _, _, _ = island
-    n = last - first
-    W, q, mu = np.zeros((dim * n, dim * n)), np.empty(dim * n), np.empty(n)
-    right_side(island, dim, bodies.free, q, mu, z)
-    for m in range(n):
-        for r in range(dim):
-            S[dim * m + r] = 1.0 / math.sqrt(active.mobility[order[first + m]])
-    for m in range(n):
-        i = order[first + m]
-        a, b = contacts.a[active.contact[i]], contacts.b[active.contact[i]]
-        for k in range(n):
-            j = order[first + k]
-            for body, arm, sign in ((a, active.arm_a[i], -1.0), (b, active.arm_b[i], 1.0)):
-                for other, arm_j, turn in (
-                    (contacts.a[active.contact[j]], active.arm_a[j], -sign),
-                    (contacts.b[active.contact[j]], active.arm_b[j], sign),
-                ):
-                    if body == other:
-                        for r in range(dim):
-                            for s in range(dim):
-                                W[dim * m + r, dim * k + s] += turn * side_product(
-                                    bodies, body, active.frame[i], arm, active.frame[j], arm_j, r, s
-                                )
-    for v in range(dim * n):
-        for w in range(dim * n):
-            W[v, w] *= S[v] * S[w]
-    return W, q, mu
-
-
-@entry(apart=True)
-def solve_dense(island: Island, options: Options) -> None:
-    """Newton on an island without joints, from the impulses it has."""
-    dim, n = options.dim, island.last - island.first
-    S, z = np.empty(dim * n), np.empty(dim * n)
-    W, q, mu = dense_problem(island, dim, S, z)
-    quiet_newton(W, q, mu, dim, S, z, SHARPER * options.tol, 100)
-    take_impulses(island, dim, z)
-
-
-@entry(apart=True)
 def solve_sweeps(
     island: Island, options: Options,
-    head: np.ndarray, follow: np.ndarray, sweeps: int, tol: float,
-) -> float:  # fmt: skip
-    """Gauss-Seidel on an island without joints: a few plain sweeps, or many accelerated ones; the scaled error."""
+    head: np.ndarray, follow: np.ndarray, tol: float,
+) -> None:  # fmt: skip
+    """Accelerated sweeps of an island without joints, until the scaled error is below tol."""
     dim, n, bodies = options.dim, island.last - island.first, island.bodies
     data, indptr, indices = block_system(island, dim, head, follow)
     q, z, u, mu = np.empty(dim * n), np.empty(dim * n), np.empty(dim * n), np.empty(n)
     right_side(island, dim, bodies.free, q, mu, z)
     local = diagonal_blocks(data, indptr, indices)
-    memory = 0 if sweeps <= FIRST_SWEEPS else MEMORY
-    asked, anderson = Asked(sweeps, tol, memory, 1.0, CHECK_EVERY), new_anderson(memory, dim * n)
+    asked, anderson = Asked(options.sweeps, tol, MEMORY, 1.0, CHECK_EVERY), new_anderson(MEMORY, dim * n)
     contacts = Coupled(data, indptr, indices, q, mu)
     part = Part(z, u, plain_gauge(q, n), 0, n)
-    _, error, _ = accelerated_sweeps(contacts, local, part, asked, np.empty(0), anderson)
+    accelerated_sweeps(contacts, local, part, asked, np.empty(0), anderson)
     take_impulses(island, dim, z)
-    return error
-
-
-@entry
-def solve_island(
-    island: Island, options: Options, head: np.ndarray, follow: np.ndarray,
-    effort: np.ndarray, residual: float,
-) -> float:  # fmt: skip
-    """Solve an island without joints, whose impulses have this residual; sets its end velocities, returns the residual.
-
-    effort[0] counts stages beyond those that usually do.
-    """
-    n, tol = island.last - island.first, SHARPER * options.tol
-    direct = n <= DENSE_CONTACTS
-    for stage in range(4):
-        if stage == 0 and direct:
-            solve_dense(island, options)
-        elif stage == 1 and direct:
-            solve_sweeps(island, options, head, follow, FIRST_SWEEPS, 1e-15)
-            solve_dense(island, options)
-        elif stage >= 2:
-            effort[0] += stage - 2 if not direct else 1
-            solve_sweeps(island, options, head, follow, options.sweeps, tol)
-            tol *= 0.1
-        else:
-            continue
-        end_velocities(island, options.dim)
-        residual = island_residual(island, options.dim, options.edges, GRAINS)
-        if residual <= (options.start if stage == 0 else options.tol):  # what is left over, the next steps have to bear
-            break
-    return residual

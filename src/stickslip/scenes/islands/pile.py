@@ -9,8 +9,8 @@ v = v_free + M^-1 H z because the weights add up to one.  beta grows as Nesterov
 there: more, or its own growth without end, diverges on piles (slip makes the map non-monotone), and beginning anew
 whenever a sweep changes more than the last one throws away what creeps slowly into place.  On other shapes momentum
 does not settle: contacts that open, close and slip are kept going by it, near three times the tolerance for a thousand
-sweeps, and ten plain sweeps end that.  So beta grows to 0.85 there, for RISING sweeps, LOOK_EVERY without it follow,
-and it begins anew.  Where a pile lands hard,
+sweeps, and ten plain sweeps end that.  So beta grows to 0.85 there, for CHECK_EVERY sweeps, LOOK_EVERY without it
+follow, and it begins anew.  Where a pile lands hard,
 slip can make the map expand, with momentum or without: `scenes.islands.piles` goes on from there with Newton on the
 contacts concerned.  Impulses z and velocities of contacts that are not of spheres are scaled to unit mobility,
 z = r sqrt(w), as in `island`.
@@ -46,7 +46,7 @@ from stickslip.scenes.islands.sphere_contacts import (
 from stickslip.scenes.layout import Active, Bodies, Contacts
 from stickslip.scenes.rotation import times
 
-LOOK_EVERY = 10  # sweeps between two looks at the residual, and plain ones after RISING with momentum
+LOOK_EVERY = 10  # sweeps between two looks at the residual, and plain ones after those with momentum
 SHARE = 0.5  # of the way of a lift to its slip, with each sweep
 BURST, LESS = 10.0, 0.7  # momentum begins anew, LESS as large, after a squared change of BURST times the least
 

@@ -24,10 +24,10 @@ import numpy as np
 
 from stickslip.contact.auto import hard_islands
 from stickslip.contact.constants import (
+    CHECK_EVERY,
     GOES,
     MOMENTUM,
     PULL,
-    RISING,
     SMALL_PATCH,
     SOFT_TOL,
     SOFTER,
@@ -106,7 +106,7 @@ class Pile:
         self.room = layout.records(POINT, len(self.order)), layout.records(CONTACT, len(self.order))
         begins = self.sorted[1]
         alone = bool(np.all(begins[1::2] == begins[2::2]))  # contacts of spheres alone
-        self.momentum, self.rising = (SPHERES_MOMENTUM, 0) if alone else (MOMENTUM, RISING)
+        self.momentum, self.rising = (SPHERES_MOMENTUM, 0) if alone else (MOMENTUM, CHECK_EVERY)
         self.residual = math.inf
 
     def solve(self) -> bool:
