@@ -81,7 +81,7 @@ def run_and_kill(folder, t_end):
     assert second.returncode == 0, errors
     assert not part.exists() and out.exists()
     report = json.loads(text)
-    rest.append((child_seconds() - before, report["steps"], rest[-1][2]))  # a quick machine sees few checkpoints
+    rest.append((child_seconds() - before, report["steps"], rest[-1][2]))  # few checkpoints on a quick machine
     return report, half, rest
 
 
@@ -95,8 +95,10 @@ def test_a_day_of_the_woodpecker(tmp_path):
     assert certificate["max_penetration"] < 1e-4
     rates = []
     for part in (half, rest):
-        rates += [(b[1] - a[1]) / (b[0] - a[0]) for a, b in pairwise(part)]
-        print("steps per processor second", [f"{rate:.3g}" for rate in rates], "MB", [round(mb) for _, _, mb in part])
+        apart = [(a, b) for a, b in pairwise(part) if b[0] - a[0] > 2.0]  # the end takes some tenths of a second
+        rates += [(b[1] - a[1]) / (b[0] - a[0]) for a, b in apart]
+        print("MB", [round(mb) for _, _, mb in part])
+    print("steps per processor second", [f"{rate:.3g}" for rate in rates])
     assert len(rates) >= 2 and max(rates) < 2.0 * min(rates)
     memory = [mb for _, _, mb in rest]
     assert max(memory) - min(memory) < 80.0  # impacts fill their million rows; nothing else grows
