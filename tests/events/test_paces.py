@@ -128,3 +128,50 @@ def test_a_bound_of_steps_finds_a_pulse_in_a_function():
             max_step=most or math.inf,
         )  # fmt: skip
         assert peer.y[1, -1] == pytest.approx(speed, rel=1e-8, abs=1e-12)
+
+
+def test_a_narrow_strip_of_rough_floor_is_not_stepped_over():
+    """v^2 / 2 = 9 / 2 - g (a x + b c sqrt(pi)) behind a strip: its derivative by b was zero, and called reliable."""
+    y, w = sp.symbols("y w")
+    floor = ss.Contact("floor", gap=y, slip=x, friction=a + b * sp.exp(-(((x - 1) / c) ** 2)))
+    system = ss.LagrangianSystem.from_energies(
+        [x, y], velocities=[v, w], kinetic=(v**2 + w**2) / 2, potential=10 * y, contacts=[floor],
+        parameters={a: 0.05, b: 0.5, c: 1e-3}, name="strip",
+    )  # fmt: skip
+    start = ss.Scenario(system, [0.0, 0.0], [3.0, 0.0], 0.01, 0.8)
+    for width in (1e-3, 1e-4):
+        s = ss.sensitivity(start, ["b"], params={"c": width}, samples=2)
+        (place, _), (speed, _), strip = s.trajectory.q[-1], s.trajectory.u[-1], width * math.sqrt(math.pi)
+        assert s.reliable and speed**2 / 2 == pytest.approx(4.5 - 0.5 * place - 5 * strip, abs=1e-10)
+        assert speed * s.end[2, 0] + 0.5 * s.end[0, 0] == pytest.approx(-10 * strip, rel=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [0.1, 0.01, 1e-3])
+def test_friction_that_peaks_at_a_speed_is_not_stepped_over(width):
+    """t = integral of dv / (g mu(v))."""
+    from scipy.integrate import quad
+    from scipy.optimize import brentq
+
+    y, w, speed = sp.symbols("y w speed")
+    curve = ss.FrictionCurve(a + b * sp.exp(-(((speed - 2) / c) ** 2)), speed)
+    system = ss.LagrangianSystem.from_energies(
+        [x, y], velocities=[v, w], kinetic=(v**2 + w**2) / 2, potential=10 * y, name="peak",
+        contacts=[ss.Contact("floor", gap=y, slip=x, friction=curve)], parameters={a: 0.1, b: 0.5, c: width},
+    )  # fmt: skip
+    s = ss.sensitivity(ss.Scenario(system, [0.0, 0.0], [3.0, 0.0], 0.01, 1.5), ["b"], samples=2)
+
+    def integral(of, low):
+        near = [2 - 8 * width, 2 - width, 2, 2 + width, 2 + 8 * width]
+        return quad(of, low, 3.0, points=near, epsabs=1e-14, limit=500)[0]
+
+    def peak(v):
+        return math.exp(-(((v - 2) / width) ** 2))
+
+    def mu(v):
+        return 0.1 + 0.5 * peak(v)
+
+    end = brentq(lambda low: integral(lambda v: 0.1 / mu(v), low) - 1.5, 1.0, 1.9, xtol=1e-14)
+    slope = mu(end) * integral(lambda v: -peak(v) / mu(v) ** 2, end)
+    assert s.reliable and s.trajectory.u[-1, 0] == pytest.approx(end, abs=1e-9)
+    assert s.end[2, 0] == pytest.approx(slope, rel=1e-6)

@@ -243,7 +243,7 @@ class SpaceMotion(SpaceColliding, Searching):
         return dense
 
     def _slips(self, k: int) -> bool:
-        return False  # its speed is that of two tangents, which no level here is
+        return bool(self.slides[k])
 
     def _measure_constraints(self) -> None:
         system = self.system

@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 
 from stickslip.checks import Array
+from stickslip.mechanisms.corners import speed_of, speed_symbol
 from stickslip.mechanisms.ranges import Course, Range, Ranges
 
 _CHANGE = 8.0  # of half of what a function has for values: by so much it may change within a part
 _MOST = 2048  # parts; a function that needs more of them is fast everywhere, and every step notices it
 _LEAST = 1e-9  # share of the run: shorter parts are not halved
-_SEEN = 4.0  # times the change that is seen at nine places of a step: so much a function may change between them
+_SEEN = 4.0  # times the change that the stages of a step see: so much a function may change between them
 _NOTHING = 1e-2  # changes below this, and this share of a function, do not count: a peak of exp, tanh or atan has 1
 _SHORTER = 0.25  # of a part: a step ends before a next one that is shorter than this
 
@@ -59,8 +60,19 @@ def paces_of(system: Any, p: Array, begin: float, end: float) -> Paces | None:
     return Paces(ends) if len(ends) > 2 else None
 
 
-def narrow_functions(system: Any) -> Ranges | None:
-    """Functions of place, velocity and time that may be narrow, by (q, u, t); None where there are none."""
+@dataclass(frozen=True, eq=False)
+class Narrow:
+    """Functions of place, velocity and time that may be narrow.
+
+    ranges : of the functions, by (q, u, t);  contacts : (j,) of whose friction a function is part; -1 for all others
+    """
+
+    ranges: Ranges
+    contacts: tuple[int, ...]
+
+
+def narrow_functions(system: Any) -> Narrow | None:
+    """The functions of a system that may be narrow; None where there are none."""
     try:
         equations = system.equations()
     except (AttributeError, ValueError):
@@ -69,16 +81,30 @@ def narrow_functions(system: Any) -> Ranges | None:
 
 
 @lru_cache(maxsize=64)
-def _narrow_functions(equations: Any) -> Ranges | None:
+def _narrow_functions(equations: Any) -> Narrow | None:
     import sympy as sp
 
-    moving = {*equations.q, *equations.u}
     rows = (equations.M, equations.h, equations.g_N, equations.W_N, equations.W_T, equations.w_hat_N, equations.w_hat_T)
-    kinds = (sp.exp, sp.tanh, sp.sinh, sp.cosh, sp.erf, sp.erfc, sp.atan)
-    found = {x for part in rows for x in part.atoms(*kinds) if moving & x.free_symbols}
-    found |= {x for part in rows for x in part.atoms(sp.Pow) if _is_bump(x, moving)}
+    found = {(-1, x) for part in rows for x in _narrow_in(part, {*equations.q, *equations.u})}
+    for k in range(len(equations.kind)):
+        speed = speed_symbol(k)
+        laws = [law[k] for law in (equations.mu, equations.threshold, equations.mu_slip) if law]
+        atoms = _narrow_in(sp.Tuple(*laws), {*equations.q, *equations.u, speed})
+        found |= {(k, x.xreplace({speed: speed_of(equations, k)})) for x in atoms}
+    if not found:
+        return None
+    ordered = sorted(found, key=lambda pair: (pair[0], sp.default_sort_key(pair[1])))
     symbols = (*equations.q, *equations.u, equations.t)
-    return Ranges(sorted(found, key=sp.default_sort_key), symbols, equations.parameters) if found else None
+    return Narrow(Ranges([x for _, x in ordered], symbols, equations.parameters), tuple(k for k, _ in ordered))
+
+
+def _narrow_in(part: Any, moving: set[Any]) -> set[Any]:
+    """What may be narrow in an expression or matrix, as the `moving` symbols move."""
+    import sympy as sp
+
+    kinds = (sp.exp, sp.tanh, sp.sinh, sp.cosh, sp.erf, sp.erfc, sp.atan)
+    found = {x for x in part.atoms(*kinds) if moving & x.free_symbols}
+    return found | {x for x in part.atoms(sp.Pow) if _is_bump(x, moving)}
 
 
 def _is_bump(power: Any, moving: set[Any]) -> bool:
@@ -97,15 +123,17 @@ def _is_bump(power: Any, moving: set[Any]) -> bool:
     )
 
 
-def hides(functions: Ranges, states: tuple[list[Course], list[Course]]) -> bool:
-    """Whether functions may change within the parts of a step by far more than what is seen at their ends.
+def hides(functions: Ranges, states: tuple[list[Course], list[Course]], asked: list[bool]) -> bool:
+    """Whether functions may change within the parts of a step by far more than what its stages see.
 
-    states : courses of all symbols, over the parts and at their ends
+    states : courses of all symbols, over the parts and at the stages;  asked : of which functions
     """
     over, at = (functions.courses(given, rates=False) for given in states)
     time = states[0][-1].value
     length = np.asarray(time.high) - np.asarray(time.low)
-    for part, point in zip(over, at, strict=True):
+    for part, point, counts in zip(over, at, asked, strict=True):
+        if not counts:
+            continue
         seen = np.atleast_1d(0.5 * (np.asarray(point.value.low) + np.asarray(point.value.high)))
         change = np.ptp(seen)
         allowed = _SEEN * change + _NOTHING * (1.0 + np.abs(seen).max())

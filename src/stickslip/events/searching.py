@@ -45,7 +45,7 @@ class Searching:
 
     @abstractmethod
     def _slips(self, k: int) -> bool:
-        """Whether corners of the friction of contact k count now."""
+        """Whether the friction of contact k acts now as one of slip."""
 
     def _prepare_search(self) -> None:
         self.corners = corners_of(self.system)
@@ -60,7 +60,11 @@ class Searching:
         """Whether a step may pass over something narrow, see `paces`."""
         if self.narrow is None or not end - begin > 1e-9 * self.span:
             return False
-        return hides(self.narrow.held(self.p), courses_of(dense, self.f, np.linspace(begin, end, PARTS + 1)))
+        asked = [k < 0 or self._slips(k) for k in self.narrow.contacts]
+        if not any(asked):
+            return False
+        states = courses_of(dense, self.f, np.linspace(begin, end, PARTS + 1))
+        return hides(self.narrow.ranges.held(self.p), states, asked)
 
     def _corner(self, begin: float, end: float, dense: Callable[[Any], Array]) -> float | None:
         """The first corner of forces, or of the friction of a slipping contact, that a step passes in its inside.

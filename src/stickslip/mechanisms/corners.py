@@ -19,6 +19,7 @@ from sympy.core.relational import Relational
 from stickslip.checks import Array
 from stickslip.mechanisms.ranges import Ranges
 from stickslip.mechanisms.symbolic import Equations
+from stickslip.mechanisms.system import TANGENT
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +77,19 @@ def _corners_of(equations: Equations) -> Corners | None:
     return Corners(tuple(found), count, (*(-1 for _ in range(count)), *others.values()), ranges, function)
 
 
+def speed_symbol(k: int) -> Any:
+    """What stands for the speed of slip of contact k in its friction."""
+    return sp.Symbol(f"speed[{k}]", nonnegative=True)
+
+
+def speed_of(equations: Equations, k: int) -> Any:
+    """The speed of slip of contact k, of one tangent or two."""
+    spatial = k + 1 < len(equations.kind) and equations.kind[k + 1] == TANGENT
+    rows, u = range(k, k + 1 + spatial), sp.Matrix(equations.u)
+    slips = [(equations.W_T[row, :] * u)[0] + equations.w_hat_T[row] for row in rows]
+    return sp.sqrt(sum(slip**2 for slip in slips)) if spatial else sp.Abs(slips[0])
+
+
 def levels_of(term: Any) -> list[Any]:
     """What is zero at the corners of |a|, max, min, sign, Heaviside or of conditions."""
     if isinstance(term, sp.Piecewise):
@@ -94,9 +108,8 @@ def _other_levels(equations: Equations) -> dict[Any, int]:
     velocities: set[Any] = set(equations.u)
     found: dict[Any, int] = {}
     found |= {level: -1 for term in equations.h.atoms(*stepped) for level in levels_of(term)}
-    slip = equations.W_T * sp.Matrix(equations.u) + equations.w_hat_T
     for k, value in enumerate(equations.mu_slip):
-        speed = {sp.Symbol(f"speed[{k}]", nonnegative=True): sp.Abs(slip[k])}
+        speed = {speed_symbol(k): speed_of(equations, k)}
         levels = [level.xreplace(speed) for term in value.atoms(*stepped, *kinked) for level in levels_of(term)]
         found |= {level: k for level in levels if level not in found}
     return {level: k for level, k in found.items() if level.free_symbols & velocities}
