@@ -207,6 +207,15 @@ def test_settings_stand_in_the_address(tab, server):
     assert tab.page.evaluate("stickslip.run.parameters.restitution") == pytest.approx(0.9)
 
 
+def test_a_link_with_a_refused_value_shows_the_system_with_its_own(tab, server):
+    tab.open(f"{server.url}#system=bouncing_ball&restitution=-1&t_end=0.5")
+    tab.until("!document.getElementById('message').hidden")
+    assert "restitution" in tab.text("#message") and tab.text("#message").endswith("It is shown with its own values.")
+    assert tab.page.evaluate("stickslip.run.system") == "bouncing_ball"
+    assert tab.page.evaluate("document.getElementById('loading').hidden")
+    tab.errors.clear()  # the browser notes that the server refused
+
+
 def test_back_and_a_pasted_link_bring_their_system(tab, server):
     tab.open(server.url + SHORT)
     tab.page.select_option("#system", "impact_oscillator")
@@ -953,6 +962,9 @@ def test_balls_that_roll_are_called_so_and_are_seen_from_near_by(tab, tmp_path):
         tab.until(f"stickslip.frames > {frames + 1} || !stickslip.dirty")
         assert tab.page.inner_text("#contacts li:nth-child(4) .state") == word
     assert "stick, roll" in tab.text("#legend")
+    kinds = tab.page.evaluate("[...stickslip.stage.painting.to.slice(0, stickslip.stage.painted)]")
+    ball, patch = -1, -3
+    assert kinds.count(ball) == kinds.count(patch) == 4  # darker octants, so that balls are seen to turn
 
 
 def test_a_system_is_chosen_from_pictures(tab, server):

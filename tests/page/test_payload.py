@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -350,3 +351,8 @@ def test_an_exported_page_does_not_say_where_a_file_lies(tmp_path):
     scenario = ModelEntry(path).scenario
     data = payload(scenario.simulate(dt=1e-2, t_end=0.1, engine="reference"), scenario)
     assert data["source"] == "block.toml" and str(tmp_path) not in str(data)
+
+
+def test_a_page_carries_no_comments():
+    script = page().split("<script", 2)[-1]
+    assert "class ProjectedStage" in script and not re.search(r"^\s*(//|/\*|\* )", script, re.MULTILINE)

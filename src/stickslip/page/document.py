@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
@@ -37,9 +38,14 @@ def _asset(name: str) -> str:
     return (files(__package__) / "assets" / name).read_text(encoding="utf-8")
 
 
+_COMMENT = re.compile(r"^[ \t]*(?://[^\n]*|/\*\*.*?\*/)[ \t]*\n", re.MULTILINE | re.DOTALL)
+"""Comments on lines of their own: a page has no room for them."""
+
+
 @cache
 def _script() -> str:
-    return '"use strict";\n(() => {\n' + "\n".join(_asset(f"{part}.js") for part in SCRIPTS) + "\n})();\n"
+    parts = "\n".join(_COMMENT.sub("", _asset(f"{part}.js")) for part in SCRIPTS)
+    return f'"use strict";\n(() => {{\n{parts}\n}})();\n'
 
 
 def policy(script: str, *, connects: bool) -> str:

@@ -11,7 +11,7 @@ const SECTIONS = [
 const settings = {system: "", set: {}, start: {}, dt: null, t_end: null, stepper: null, own: null, touched: null};
 
 function resetSettings(system) {
-  Object.assign(settings, {system, set: {}, start: {}, dt: null, t_end: null, stepper: null, own: null, touched: null});
+  return Object.assign(settings, {system, set: {}, start: {}, dt: null, t_end: null, stepper: null, own: null, touched: null});
 }
 
 function request() {

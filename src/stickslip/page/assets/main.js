@@ -26,10 +26,12 @@ function show(raw, {fresh = false, time} = {}) {
   sizeStage(run);
   app.dirty = true;
   paint();
+  clearTimeout(app.placing);
   if (fresh) placeClock(run);
+  else app.placing = setTimeout(() => placeClock(app.run), SETTLED);
 }
 
-/** The clock stands in the upper corner in which less is drawn as the run goes on; on a phone below the picture, where it would hide something in both. */
+/** The clock stands in the upper corner in which less is drawn as the run goes on; below the picture, where it would hide something in both. */
 function placeClock(run) {
   const clock = byId("clock");
   clock.classList.remove("below");
@@ -38,10 +40,11 @@ function placeClock(run) {
     return app.stageKind === "plane" ? app.stage.covered(run, clock.getBoundingClientRect()) : Number(aside);
   });
   clock.classList.toggle("aside", covered[1] < covered[0]);
-  clock.classList.toggle("below", app.stageKind === "plane" && window.innerWidth <= 760 && Math.min(...covered) > HIDDEN * clock.offsetWidth * clock.offsetHeight);
+  clock.classList.toggle("below", app.stageKind === "plane" && Math.min(...covered) > HIDDEN * clock.offsetWidth * clock.offsetHeight);
   paint();
 }
 
+const SETTLED = 400; // milliseconds after the last move of a slider
 const HIDDEN = 0.01; // part of the clock behind which something may stand, on average
 
 /** A system that was not shown before: curves, axes and speed that suit it. */
@@ -324,7 +327,7 @@ async function simulate(options = {}) {
       app.sent = performance.now();
       app.asking = new AbortController();
       const found = app.kernels ? app.kernels(request()) : await (await ask("api/run", request(), app.asking.signal)).json();
-      if (found.system !== undefined) show(found, options);
+      if (found.system !== undefined) { show(found, options); app.shown = settings.system; }
       options = {};
       const took = (performance.now() - asked) / 1000;
       say(`${found.method.steps.toLocaleString("en")} steps computed in ${duration(found.method.wall_s)}, shown after ${took.toFixed(2)} s.`);
@@ -347,6 +350,7 @@ async function simulate(options = {}) {
 
 async function choose(system, hash = "") {
   resetSettings(system);
+  app.shown = null;
   const time = fromHash(hash);
   byId("system").value = system;
   loading(`Loading ${spokenWords(system)} …`);
@@ -362,6 +366,12 @@ async function choose(system, hash = "") {
   } catch (error) { loading(""); complain(error.message); return; }
   byId("command-line").hidden = !app.description.controls.length;
   await simulate({fresh: true, time});
+  if (app.inFlight || app.shown === system || settings.system !== system || !differs()) return;
+  const refused = byId("message").textContent, own = app.description.stepper; // a link asked for what the system refuses
+  Object.assign(resetSettings(system), {stepper: own, own});
+  app.showControls();
+  await simulate({fresh: true});
+  if (app.shown === system) complain(`${refused} It is shown with its own values.`);
 }
 
 /** The system and the settings of the address: at the start, after Back, or of a link that was pasted. */

@@ -4,7 +4,7 @@ const SHADES = 24; // of a colour, from shadow to light
 const CROWD = 60; // bodies from which on capsules are painted as pictures, as balls are
 const CELL = 4; // pixels of a cell of the screen, for what is hidden behind nearer bodies
 const LAYERS = 16384; // of depth
-const BALL = -1, CAPSULE = -2; // things that are pictures
+const BALL = -1, CAPSULE = -2, PATCH = -3; // things that are no faces
 const ROOM = 0.35; // pixels by which faces reach over their neighbours, so that no seam shines through
 
 class ProjectedStage extends SpaceView {
@@ -128,7 +128,10 @@ class Painting {
   body(body, place, shades) {
     const m = product(this.matrix, 0, this.view.matrix, place);
     for (const solid of body.solids) {
-      if (solid.kind === "sphere") this.round(solid, m, shades, 0);
+      if (solid.kind === "sphere") {
+        this.round(solid, m, shades, 0);
+        if (!this.crowd) this.octants(solid, m, place);
+      }
       else if (solid.kind === "capsule" && this.crowd) this.round(solid, m, shades, solid.size[1]);
       else if (solid.kind !== "plane") this.faces((solid.facets ??= facets(solid)), m, place, shades);
     }
@@ -140,10 +143,36 @@ class Painting {
     for (const side of half ? [-half, half] : [0]) {
       const p = x + turn[2] * side, q = y + turn[5] * side, r = z + turn[8] * side, w = m[3] * p + m[7] * q + m[11] * r + m[15];
       if (w <= radius) return;
-      ends.push([width * (0.5 + (0.5 * (m[0] * p + m[4] * q + m[8] * r + m[12])) / w), height * (0.5 - (0.5 * (m[1] * p + m[5] * q + m[9] * r + m[13])) / w), (this.focal * radius) / w, w]);
+      ends.push([width * (0.5 + (0.5 * (m[0] * p + m[4] * q + m[8] * r + m[12])) / w), height * (0.5 - (0.5 * (m[1] * p + m[5] * q + m[9] * r + m[13])) / w), (this.focal * radius) / Math.sqrt(w * w - radius * radius), w]);
     }
     const from = this.add(ends.reduce((sum, end) => sum + end[3], 0) / ends.length, shades, 3 * ends.length, half ? CAPSULE : BALL);
     ends.sort((a, b) => b[3] - a[3]).forEach((end, k) => { for (let i = 0; i < 3; i++) this.numbers[from + 3 * k + i] = end[i]; });
+  }
+
+  /** Every other octant of a ball darker, so that it is seen to turn: what looks to the eye of them, filled at once. */
+  octants({offset: [x, y, z], turn, size: [radius]}, m, place) {
+    const {width, height, view} = this, [ex, ey, ez] = within(place, view.eye[0] - place[12], view.eye[1] - place[13], view.eye[2] - place[14]).map((v, i) => v - [x, y, z][i]);
+    const w0 = m[3] * x + m[7] * y + m[11] * z + m[15];
+    if (w0 <= radius) return;
+    const from = this.add(w0, null, 2 * OCTANTS.length / 3, PATCH);
+    let to = from;
+    for (let i = 0; i < OCTANTS.length; i += 12) {
+      const quad = [];
+      let seen = false; // one of its corners
+      for (let k = i; k < i + 12; k += 3) {
+        const [a, b, c] = [OCTANTS[k], OCTANTS[k + 1], OCTANTS[k + 2]];
+        const p = turn[0] * a + turn[1] * b + turn[2] * c, q = turn[3] * a + turn[4] * b + turn[5] * c, r = turn[6] * a + turn[7] * b + turn[8] * c;
+        seen ||= p * ex + q * ey + r * ez > radius;
+        quad.push(x + radius * p, y + radius * q, z + radius * r);
+      }
+      if (!seen) continue;
+      for (let k = 0; k < 12; k += 3, to += 2) {
+        const [a, b, c] = [quad[k], quad[k + 1], quad[k + 2]], w = m[3] * a + m[7] * b + m[11] * c + m[15];
+        this.numbers[to] = width * (0.5 + (0.5 * (m[0] * a + m[4] * b + m[8] * c + m[12])) / w);
+        this.numbers[to + 1] = height * (0.5 - (0.5 * (m[1] * a + m[5] * b + m[9] * c + m[13])) / w);
+      }
+    }
+    this.shades[this.count - 1] = to; // where its numbers end
   }
 
   /** Faces that look to the eye, each a little wider than it is. */
@@ -182,12 +211,26 @@ class Painting {
       const k = order[place], i = from[k], end = to[k];
       if (end === BALL) { disk(context, ballPicture(shades[k], v[i + 2] * this.ratio), v[i], v[i + 1], v[i + 2]); continue; }
       if (end === CAPSULE) { this.capsule(context, shades[k], i); continue; }
+      if (end === PATCH) { this.patch(context, i, shades[k]); fill = null; continue; }
       if (shades[k] !== fill) context.fillStyle = fill = shades[k];
       context.beginPath();
       context.moveTo(v[i], v[i + 1]);
       for (let j = i + 2; j < end; j += 2) context.lineTo(v[j], v[j + 1]);
       context.fill();
     }
+  }
+
+  /** Quadrangles darkened, each place once. */
+  patch(context, from, to) {
+    const v = this.numbers;
+    context.beginPath();
+    for (let i = from; i < to; i += 8) {
+      context.moveTo(v[i], v[i + 1]);
+      for (let k = i + 2; k < i + 8; k += 2) context.lineTo(v[k], v[k + 1]);
+      context.closePath();
+    }
+    context.fillStyle = "rgba(0, 0, 0, 0.26)";
+    context.fill();
   }
 
   /** Numbers of all things, the farthest first: by counting how many fall into each of many thin layers. */
@@ -291,6 +334,20 @@ function stripPicture({strips, bright, full}, place) {
 }
 
 // ---- faces of solids -------------------------------------------------------------------------------------------------
+
+/** Corners of small quadrangles that cover every other octant of the unit ball, all turned the same way round. */
+const OCTANTS = (() => {
+  const found = [], n = 8, at = (i, j) => {
+    const a = (Math.PI / 2) * (i / n), b = (Math.PI / 2) * (j / n - 1);
+    return [Math.cos(b) * Math.cos(a), Math.cos(b) * Math.sin(a), Math.sin(b)];
+  };
+  for (let octant = 0; octant < 8; octant++) {
+    const i0 = n * (octant % 4), j0 = octant < 4 ? 0 : n;
+    if ((octant + (octant < 4)) % 2 === 0) continue;
+    for (let i = i0; i < i0 + n; i++) for (let j = j0; j < j0 + n; j++) found.push(...at(i, j), ...at(i + 1, j), ...at(i + 1, j + 1), ...at(i, j + 1));
+  }
+  return found;
+})();
 
 /** Flat faces of a solid in its body's frame: points, corners by face, where the corners of each begin, and normals. */
 function facets(solid) {
