@@ -26,12 +26,15 @@ import stickslip
 from stickslip import cli
 from stickslip.cli.pages import EXAMPLES
 from stickslip.io.models.file import model_from_text, read_model
+from stickslip.jit import KernelError, web
 from stickslip.run import simulate
+from tests.thinned import FULL, thinned
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LONG = ("models.md", "slider-crank.md", "tutorial.md")  # six kernels that nothing else needs
+EXPORTED = ("page.md", "scenes.md")  # pages whose kernels for a browser take seconds
 STEPPED = ("robots.md",)  # simulators that run for seconds; simulator.md has short ones
 
 
@@ -53,17 +56,23 @@ def run_blocks(page: Path, asserting: bool = True) -> dict[str, object]:
     return names
 
 
+def no_browser(*_: object) -> None:
+    """What makes kernels for a browser: without them pages show the run as it was recorded."""
+    raise KernelError("left to the slow run")
+
+
+SLOWLY = {**dict.fromkeys((*LONG, *STEPPED), pytest.mark.slow), **dict.fromkeys(EXPORTED, thinned)}
+
+
 @pytest.mark.parametrize(
     "page",
-    [
-        pytest.param(page, marks=pytest.mark.slow if page.name in (*LONG, *STEPPED) else [])
-        for page in PAGES
-        if blocks(page)
-    ],
+    [pytest.param(page, marks=SLOWLY.get(page.name, [])) for page in PAGES if blocks(page)],
     ids=lambda page: page.name,
 )
 def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # examples write files
+    if page.name in EXPORTED and not FULL:
+        monkeypatch.setattr(web, "module", no_browser)
     names = run_blocks(page)
     assert len(names) > 2, f"the blocks of {page.name} define nothing"
 

@@ -31,7 +31,7 @@ from tests.thinned import examples, thinned
 FloatArray = NDArray[np.float64]
 
 pytestmark = thinned
-quick = settings(deadline=None, max_examples=examples(90, 500))  # no deadline: the first call compiles
+quick = settings(deadline=None, max_examples=examples(40, 500))  # no deadline: the first call compiles
 
 
 def _ignore_tiny(value: float) -> float:

@@ -157,9 +157,9 @@ def test_map_summary_and_files(run, tmp_path):
 
 
 def test_large_maps_are_solved_in_blocks(run, monkeypatch):
-    arguments = ("impact-map", "bar", "--x", "ratio=-3:3:20", "--y", "angle=0:180:21", "--json")
+    arguments = ("impact-map", "bar", "--x", "ratio=-3:3:8", "--y", "angle=0:180:9", "--json")
     whole = json.loads(run(*arguments)[1])
-    monkeypatch.setattr(impact_map, "_BLOCK", 45)
+    monkeypatch.setattr(impact_map, "_BLOCK", 20)
     blocks = json.loads(run(*arguments)[1])
     assert {**blocks, "wall_s": 0.0} == {**whole, "wall_s": 0.0}
 

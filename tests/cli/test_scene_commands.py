@@ -5,6 +5,8 @@ import json
 import pytest
 
 from stickslip import library, load
+from stickslip.jit import KernelError, web
+from tests.thinned import FULL, thinned
 
 
 def test_run_a_scene_with_json_trajectory_figure_and_film(run, tmp_path):
@@ -37,8 +39,15 @@ def test_a_scene_runs_with_any_of_its_impact_laws(run):
     assert (code, err) == (0, "") and "chatterjee-ruina's law" in text
 
 
-def test_runs_that_keep_no_forces_are_exported_too(run, tmp_path):
+@thinned
+def test_runs_that_keep_no_forces_are_exported_too(run, tmp_path, monkeypatch):
     """A resumed run, whose file has no contact points, and one that the event-driven judge does."""
+    if not FULL:  # without kernels for a browser, which take seconds
+
+        def none(*_):
+            raise KernelError("left to the slow run")
+
+        monkeypatch.setattr(web, "module", none)
     page, out = tmp_path / "run.html", tmp_path / "run.nc"
     assert run("run", "billiards", "--t-end", "0.01", "--out", out)[0] == 0
     code, _, err = run("run", "billiards", "--t-end", "0.02", "--out", out, "--resume", "--export", page)

@@ -10,6 +10,7 @@ import pytest
 import stickslip as ss
 from stickslip.cli import main
 from stickslip.fitting.notes import _digest
+from tests.thinned import examples, thinned
 
 NOISE = 2e-3
 
@@ -89,14 +90,15 @@ def test_noise_from_the_residuals_and_bootstrap():
     assert found.report()["bootstrap_intervals"] == {"restitution": [low, high]}
 
 
+@thinned
 def test_a_bootstrap_draws_starts_anew():
     """Where the start limits a value, data made anew from one start would make it look far better known than it is."""
     data = [{**_measured(k, np.linspace(0.0, 0.4, 12)), "start": {"y": 1.0, "v": 0.0}} for k in range(1, 3)]
     for each in data:
         each["y"] = np.where(each["t"] > 0.3, each["y"], np.nan)
     found = ss.fit(
-        _ball(), data, {"g": (5.0, 15.0)}, noise=NOISE, starts={"y": 0.02, "v": 0.2}, search=0, bootstrap=40, seed=4,
-        profile=False,
+        _ball(), data, {"g": (5.0, 15.0)}, noise=NOISE, starts={"y": 0.02, "v": 0.2}, search=0,
+        bootstrap=examples(16, 40), seed=4, profile=False,
     )  # fmt: skip
     assert 0.7 < np.std(found.bootstrap) / found.standard_errors["g"] < 1.4
 

@@ -9,6 +9,7 @@ import sympy as sp
 import stickslip as ss
 from stickslip.contact.planar import Auto, Enumerate
 from stickslip.mechanisms.steppers.contact_problem import contact_problem, solve_step
+from tests.thinned import FULL, thinned
 
 LAWS = {
     "newton": ss.Newton(),
@@ -199,15 +200,17 @@ def test_a_resting_jammed_contact_among_others_takes_the_limit_from_below():
     np.testing.assert_allclose(stack.u, [hit.u, hit.u], atol=1e-12)
 
 
+@thinned
 def test_a_million_impacts_take_no_longer_than_two_seconds(bar):
-    ratio, phi = np.meshgrid(np.linspace(-10, 10, 1000), np.linspace(0.01, np.pi - 0.01, 1000))
+    count = 1000 if FULL else 400
+    ratio, phi = np.meshgrid(np.linspace(-10, 10, count), np.linspace(0.01, np.pi - 0.01, count))
     q = np.stack([0 * phi, np.sin(phi), phi], axis=-1)
     u = np.stack([-ratio, -np.ones_like(ratio), 0 * ratio], axis=-1)
     ss.impact(bar, q[:2], u[:2])  # compile
     start = time.perf_counter()
     hit = ss.impact(bar, q, u)
-    assert time.perf_counter() - start < 6.0  # 0.5 s alone on two cores; room for a busy machine
-    assert hit.shape == (1000, 1000) and hit.solved.all() and hit.energy_change.max() <= 0.0
+    assert time.perf_counter() - start < 6.0 * (count / 1000) ** 2  # 0.5 s alone on two cores; room for a busy machine
+    assert hit.shape == (count, count) and hit.solved.all() and hit.energy_change.max() <= 0.0
 
 
 # -- the form that a time step needs ----------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from mpmath import mpf
 from stickslip.jit import kernel, mathematics
 from stickslip.jit.mathematics import sines
 from stickslip.jit.mathematics.bits import bits_of, float_of
+from tests.thinned import examples, thinned
 
 OF_TWO = ("atan2", "hypot", "pow", "fmod")
 BY_NAME = {one.python.__name__: one for one in mathematics.KERNELS}
@@ -188,8 +189,9 @@ def largest_error(name, count, seed=7):
 
 
 @pytest.mark.parametrize("name", CASES)
+@thinned
 def test_errors_stay_below_the_bounds(name):
-    worst, where = largest_error(name, 40)
+    worst, where = largest_error(name, examples(12, 40))
     assert worst <= CASES[name][2], where
 
 

@@ -1,5 +1,6 @@
 """Impact laws in compiled kernels: time steps, ensembles and limit cycles against the laws in plain NumPy."""
 
+import math
 import time
 import warnings
 
@@ -227,18 +228,20 @@ def test_the_woodpecker_under_poissons_law():
 
 
 @pytest.mark.slow
-def test_rates_are_at_least_half_of_newtons():
+def test_rates_are_at_least_a_quarter_of_newtons():
+    """Both in turn, by processor time.
+
+    The bar slides most of the time.  Its contact approaches in every step, since its direction turns: Poisson's law
+    poses three problems then, Newton's law one, in a loop of its own.
+    """
     bar = ss.library.impacting_bar()
-
-    def best(law):
-        runs = []
-        for _ in range(4):
+    best = {None: math.inf, "poisson": math.inf}
+    for _ in range(6):
+        for law in best:
             begin = time.process_time()
-            bar.simulate(law=law, dt=1e-5, t_end=2.0, every=1000, on_energy_gain="ignore")
-            runs.append(time.process_time() - begin)
-        return min(runs)
-
-    assert best("poisson") < 2.0 * best(None)
+            bar.simulate(law=law, dt=1e-5, t_end=4.0, every=1000, on_energy_gain="ignore")
+            best[law] = min(best[law], time.process_time() - begin)
+    assert best["poisson"] < 4.0 * best[None]
 
 
 def test_what_has_no_kernel_says_so():

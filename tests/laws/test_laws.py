@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stickslip as ss
@@ -11,6 +11,7 @@ from stickslip.impacts.several import Problems, newton_several, poisson_several
 from stickslip.laws.base import Striking, energy_of
 from stickslip.laws.lumped import MAX_LUMPED_PHASES, lumped
 from stickslip.laws.routh import ENERGETIC, KINETIC, MAX_PHASES, routh
+from tests.thinned import examples, thinned
 
 
 def problem(G_NN, G_NT, G_TT, gamma_N, gamma_T, mu):
@@ -318,6 +319,8 @@ def test_poisson_is_scaled_where_it_would_gain():
 # -- energy -----------------------------------------------------------------------------------------------------------
 
 
+@thinned
+@settings(max_examples=examples(25, 100))
 @given(st.integers(0, 10**6), st.integers(1, 3), st.integers(2, 6), st.floats(0.0, 1.0), st.floats(0.05, 3.0))
 def test_equal_coefficients_never_gain_energy(seed, m, f, e, mu):
     """[PG05] eq. (14), which also gives the loss exactly."""

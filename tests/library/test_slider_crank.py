@@ -108,7 +108,7 @@ def test_wrong_keywords():
 # -- motion --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dt", [1e-4, 1e-5, pytest.param(1e-6, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("dt", [1e-4, *(pytest.param(dt, marks=pytest.mark.slow) for dt in (1e-5, 1e-6))])
 def test_ten_turns_without_a_failed_step(dt):
     done = run(dt=dt, t_end=TEN_TURNS, every=100)
     assert done["theta_1"][-1] > 20 * np.pi

@@ -21,7 +21,7 @@ def begun(q, u, restitution=0.0):
     """A march of the point mass that is about to do its first step."""
     memory = Memory.start(np.array([q]), np.array([u]), np.array([GRAVITY]), 0.0, 1, DT)
     kept = Kept(*(getattr(memory, name) for name in Kept._fields))
-    m = room.new_march(Run(memory.p, 0.0, DT, 100, 1e-10), kept.book)
+    m = room.new_march(Run(memory.p, 0.0, DT, 100, 1e-10), kept)
     march.take_state(Run(memory.p, 0.0, DT, 100, 1e-10), kept, m)
     assert march.begin_march(m, 0) == codes.DONE
     m.laws.eps_N[0] = restitution

@@ -237,7 +237,7 @@ def test_silent_connections_do_not_block_others_forever(ask, server):
         client.close()
 
 
-@pytest.mark.parametrize("connections", [200, pytest.param(3000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("connections", [60, pytest.param(3000, marks=pytest.mark.slow)])
 def test_who_sends_at_once_is_served_whatever_others_hold_open(ask, server, connections):
     """Many connections that are silent or send half a header: the longest silent ones give way."""
     resource = pytest.importorskip("resource", reason="no limits on this platform")
@@ -248,7 +248,7 @@ def test_who_sends_at_once_is_served_whatever_others_hold_open(ask, server, conn
             with contextlib.suppress(OSError):
                 client.sendall(b"GET / HTTP/1.1\r\nX-Slow: " if i % 2 else b"")
             held.append(client)
-            if i % 100 == 99:
+            if i % 100 == 49:
                 assert ask("GET", "/api/library")[0] == 200
         assert len([thread for thread in threading.enumerate() if "process_request" in thread.name]) <= MOST_CONNECTIONS
     finally:
@@ -359,7 +359,7 @@ def test_a_run_that_cannot_be_stopped_holds_up_nobody(monkeypatch):
         assert post(server, RUN)[1]["complete"]
         begin = time.monotonic()
         assert post(server, RUN)[1]["complete"]
-        limit = round(max(1.5, 5.0 * (time.monotonic() - begin)), 1)
+        limit = round(max(0.8, 5.0 * (time.monotonic() - begin)), 1)
         found = []
         with monkeypatch.context() as short:
             short.setattr(service_module, "MOST_SECONDS", limit)
@@ -748,7 +748,7 @@ needs_memory = pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), 
 
 
 @needs_memory
-@pytest.mark.parametrize("times", [30, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [8, pytest.param(1000, marks=pytest.mark.slow)])
 def test_memory_stays_whatever_is_asked(ask, server, times):
     """Requests of all kinds, ten at a time: server and processes together do not grow."""
 
@@ -936,7 +936,7 @@ def service():
 
 
 @thinned
-@settings(max_examples=examples(20, 100))
+@settings(max_examples=examples(10, 100))
 @given(st.dictionaries(st.sampled_from(FIELDS), values, max_size=5) | values)
 def test_nonsense_is_a_value_error(service, request_):
     """Anything but a value error would be our mistake, not the request's."""

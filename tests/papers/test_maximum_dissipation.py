@@ -39,7 +39,7 @@ def random_problem(seed, contacts=1, section=None, bodies=3):
 
 @pytest.mark.parametrize("section", SECTIONS.values(), ids=SECTIONS)
 @thinned
-@settings(max_examples=examples(25, 125), deadline=None)
+@settings(max_examples=examples(12, 125), deadline=None)
 @given(angle=st.floats(0.0, 2 * math.pi), size=st.floats(1e-3, 1e3))
 def test_gauge_support_and_slopes_belong_together(section, angle, size):
     d = size * np.array([math.cos(angle), math.sin(angle)])

@@ -8,6 +8,7 @@ import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ import stickslip as ss
 from stickslip import library
 from stickslip.mechanisms.engines import Compiled, Reference
 from stickslip.mechanisms.generate import compiled_module
-from stickslip.run import driver, records
+from stickslip.run import driver, progress, records
 from stickslip.run.gain import EnergyGain
 from tests.mechanisms.steppers import systems
 
@@ -374,10 +375,11 @@ def test_progress_goes_to_stderr(capsys, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")  # else Rich draws no bar where there is no terminal
 
     def slowly(self, *arguments):
-        time.sleep(0.5)
+        time.sleep(0.02)
         return march(self, *arguments)
 
     monkeypatch.setattr(Compiled, "march", slowly)
+    monkeypatch.setattr(progress, "time", SimpleNamespace(perf_counter=lambda: 25.0 * time.perf_counter()))
     monkeypatch.setattr(driver, "_PIECE_SECONDS", 10.0)
     drop(t_end=110.0, every=1000, progress=True)  # five pieces of 5,000, 20,000, ... steps
     output = capsys.readouterr()

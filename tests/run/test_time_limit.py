@@ -55,7 +55,7 @@ def test_a_limit_in_the_middle_of_a_step_drops_that_step(monkeypatch, tmp_path):
     out = tmp_path / "run.nc"
     with monkeypatch.context() as patch:
         patch.setattr(scene_engine.SceneEngine, "_rescue", slow)
-        stopped = scene().simulate(**options, out=out, time_limit=1.5)
+        stopped = scene().simulate(**options, out=out, time_limit=0.7)
     if not stopped.complete and len(calls) >= 30:  # else the machine was too busy to get there
         assert ", in a step whose largest island has" in stopped.status and "not 0.0001" in stopped.status
     resumed = scene().simulate(**options, out=out, resume=True)

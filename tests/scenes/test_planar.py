@@ -12,6 +12,7 @@ from stickslip.mechanisms.steppers.moreau_jean import MoreauJean
 from stickslip.scenes.shapes import rotation_matrix
 from stickslip.trajectory import STICK
 from tests.elsewhere import EVERYWHERE
+from tests.thinned import examples, thinned
 
 G = 9.81
 
@@ -88,10 +89,12 @@ def test_dominoes_fall_one_after_the_other():
     assert trajectory.certificate.max_penetration < 5e-3
 
 
+@thinned
 def test_column_collapses_to_a_heap():
-    scene = scenes.granular_column(grains=60, columns=6)
+    grains = examples(30, 60)
+    scene = scenes.granular_column(grains=grains, columns=grains // 10)
     trajectory = scene.simulate(dt=1e-3, t_end=0.5, every=10, tol=1e-6)
-    x = trajectory.q.reshape(len(trajectory), 60, 3)
+    x = trajectory.q.reshape(len(trajectory), grains, 3)
     assert trajectory.certificate.failed_steps == 0
     assert np.ptp(x[-1, :, 0]) > 1.2 * np.ptp(x[0, :, 0])
     assert x[-1, :, 1].max() < 0.9 * x[0, :, 1].max()

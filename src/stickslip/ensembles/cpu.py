@@ -131,8 +131,7 @@ def _rescue(request: Request, layout: Any, row: Array, p: Array) -> bool:
     memory = Memory.start(
         row[: layout.U_OF_MEMBER], row[layout.U_OF_MEMBER : layout.IMPULSE_BEFORE], p, 0.0, c, request.dt
     )
-    memory.impulse_before[:] = row[layout.IMPULSE_BEFORE : layout.IMPULSE_SUM]
-    memory.impulse_sum[:] = row[layout.IMPULSE_SUM : layout.LAST_LOADED].reshape(c, 2)
+    memory.impulse_before[:] = row[layout.IMPULSE_BEFORE : layout.LAST_LOADED]
     memory.last_loaded[:] = row[layout.LAST_LOADED : layout.CARRIED]
     memory.carried[:] = row[layout.CARRIED : layout.REACH_OF_MEMBER].reshape(c, 3)
     memory.reach[:] = row[layout.REACH_OF_MEMBER : layout.DRIFT_OF_MEMBER]
@@ -146,8 +145,7 @@ def _rescue(request: Request, layout: Any, row: Array, p: Array) -> bool:
         return False
     memory.book[codes.FALLBACKS] += 1
     row[: layout.U_OF_MEMBER], row[layout.U_OF_MEMBER : layout.IMPULSE_BEFORE] = memory.q, memory.u
-    row[layout.IMPULSE_BEFORE : layout.IMPULSE_SUM] = memory.impulse_before
-    row[layout.IMPULSE_SUM : layout.LAST_LOADED] = memory.impulse_sum.ravel()
+    row[layout.IMPULSE_BEFORE : layout.LAST_LOADED] = memory.impulse_before
     row[layout.LAST_LOADED : layout.CARRIED] = memory.last_loaded
     row[layout.CARRIED : layout.REACH_OF_MEMBER] = memory.carried.ravel()
     row[layout.REACH_OF_MEMBER : layout.DRIFT_OF_MEMBER] = memory.reach

@@ -231,7 +231,7 @@ def test_block_rides_the_belt_until_its_spring_is_stronger(place):
 # -- stop with free play ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dt", [1e-3, 1e-4, 1e-5])
+@pytest.mark.parametrize("dt", [1e-3, 1e-4, pytest.param(1e-5, marks=pytest.mark.slow)])
 def test_mass_between_stops_has_the_period_of_its_path(dt):
     speed, play = 0.3, 0.25
     trajectory = elements(ZERO, [0, speed, 0, 0], dt, 10.0)

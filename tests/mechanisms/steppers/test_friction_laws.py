@@ -243,7 +243,7 @@ def test_friction_that_falls_with_speed_feeds_the_slip(place):
 
 
 @thinned
-@settings(max_examples=examples(40, 200), deadline=None)
+@settings(max_examples=examples(15, 200), deadline=None)
 @given(
     fall=st.floats(0.0, 2.0),
     kinetic=st.floats(0.0, 1.0),

@@ -30,7 +30,7 @@ def check_pile(scene, run, layers):
     assert x[:, 2].max() < layers * 0.022
 
 
-@pytest.mark.parametrize("spheres", [120, pytest.param(250, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("spheres", [48, *(pytest.param(n, marks=pytest.mark.slow) for n in (120, 250))])
 def test_a_few_hundred_spheres_fill_a_box(spheres):
     scene, run = poured(spheres, 0.2)
     check_pile(scene, run, 10)
@@ -196,7 +196,9 @@ def test_an_interrupted_run_keeps_the_steps_that_were_done(monkeypatch, tmp_path
     assert whole.complete and np.array_equal(whole.t, full.t) and np.array_equal(whole.q, full.q)
 
 
-@pytest.mark.parametrize(("tol", "t_end"), [(1e-4, 0.3), pytest.param(1e-10, 0.3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("tol", "t_end"), [(1e-4, 0.15), *(pytest.param(tol, 0.3, marks=pytest.mark.slow) for tol in (1e-4, 1e-10))]
+)
 def test_sixty_spheres_are_poured_without_a_failed_step(tol, t_end):
     run = scenes.poured_spheres(60).simulate(dt=1e-3, t_end=t_end, every=10, tol=tol)
     assert run.complete and run.certificate.failed_steps == 0

@@ -205,6 +205,14 @@ def drift_of(held, gamma_N_E):
 
 
 @dev
+def forget_reach(k, memory):
+    """Contact k has no reach any more, and so no drift; only where it had one is the drift asked for (`new_march`)."""
+    if memory.reach[k] != 0.0:
+        memory.drift[k] = 0.0
+    memory.reach[k] = 0.0
+
+
+@dev
 def close_step(step, dt, directions, contacts, memory):
     """Remember the impulses of a step with closed contacts; return (work of the contacts, rows of the LCP).
 
@@ -219,8 +227,7 @@ def close_step(step, dt, directions, contacts, memory):
     for k in range(contacts.active.shape[0]):
         if contacts.active[k] == 0:
             memory.N_before[k] = 0.0
-            memory.reach[k] = 0.0
-            memory.drift[k] = 0.0
+            forget_reach(k, memory)
             continue
         N = contacts.Lambda[k, 0]
         T = contacts.Lambda[k, 1]
@@ -278,8 +285,7 @@ def release(memory, states):
     for k in range(N_CONTACTS):
         states[k] = OPEN
         memory.N_before[k] = 0.0
-        memory.reach[k] = 0.0
-        memory.drift[k] = 0.0
+        forget_reach(k, memory)
 
 
 @dev

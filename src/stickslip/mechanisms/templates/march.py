@@ -84,7 +84,7 @@ def march(run, kept, records, n_steps, every):
     in_contact = True  # something in the memory of the contacts may have to be cleared
     lasting = int64(NONE_LASTS)  # the contact that is alone and may stay so
     sizes_until = first
-    m = new_march(run, kept.book)
+    m = new_march(run, kept)
     take_state(run, kept, m)
     status = begin_march(m, first)
     if status != DONE:
@@ -176,11 +176,10 @@ def take_state(run, kept, m):
         memory.last_loaded[k] = kept.last_loaded[k]
         memory.N_before[k] = kept.impulse_before[k]
         memory.reach[k] = kept.reach[k]
-        memory.drift[k] = kept.drift[k]
-        memory.sticks[k] = kept.carried[k, 2]
+        memory.sticks[k] = kept.carried[k, 2] if FRICTION_LAWS else 0.0
         for i in range(2):
-            memory.total[k, i] = kept.impulse_sum[k, i]
-            memory.carried[k, i] = kept.carried[k, i]
+            memory.total[k, i] = kept.impulse_sum[k, i] if not WATCHED else 0.0  # members have no records
+            memory.carried[k, i] = kept.carried[k, i] if IMPACT_STEPS == 2 else 0.0
     for i in TALLIED:
         m.tally[i] = kept.book[i]
     if WATCHED:
@@ -198,12 +197,13 @@ def give_state(m, kept):
         kept.last_loaded[k] = memory.last_loaded[k]
         kept.impulse_before[k] = memory.N_before[k]
         kept.reach[k] = memory.reach[k]
-        kept.drift[k] = memory.drift[k]
         if FRICTION_LAWS:
             kept.carried[k, 2] = memory.sticks[k]
         for i in range(2):
-            kept.impulse_sum[k, i] = memory.total[k, i]
-            kept.carried[k, i] = memory.carried[k, i]
+            if not WATCHED:
+                kept.impulse_sum[k, i] = memory.total[k, i]
+            if IMPACT_STEPS == 2:
+                kept.carried[k, i] = memory.carried[k, i]
     for i in TALLIED:
         kept.book[i] = m.tally[i]
     if WATCHED:

@@ -25,7 +25,9 @@ from stickslip.mechanisms.templates.judged import out_of_range
 from stickslip.mechanisms.templates.march import march
 from stickslip.mechanisms.templates.model import (
     DIRECTIONS_CONSTANT,
+    FRICTION_LAWS,
     GATES,
+    IMPACT_STEPS,
     KINDS,
     MASS_CONSTANT,
     N_CONTACTS,
@@ -41,8 +43,7 @@ from stickslip.mechanisms.templates.watch import FIRST_POINT, note_impacts, read
 Q_OF_MEMBER = 0
 U_OF_MEMBER = Q_OF_MEMBER + N_DOF
 IMPULSE_BEFORE = U_OF_MEMBER + N_DOF
-IMPULSE_SUM = IMPULSE_BEFORE + N_CONTACTS
-LAST_LOADED = IMPULSE_SUM + 2 * N_CONTACTS
+LAST_LOADED = IMPULSE_BEFORE + N_CONTACTS
 CARRIED = LAST_LOADED + N_CONTACTS
 REACH_OF_MEMBER = CARRIED + 3 * N_CONTACTS
 DRIFT_OF_MEMBER = REACH_OF_MEMBER + N_CONTACTS
@@ -58,6 +59,7 @@ T_START = 0.0  # [s], time of step 0
 RARE_ON_GPU = ("by_lcp", "sweep_contacts", "by_pair") if MASS_CONSTANT and DIRECTIONS_CONSTANT else ()
 # The loops of flights and of lasting contacts need few registers, and more threads hide the latency of operations.
 REGISTERS_ON_GPU = 168 if STAYS_ON_CARD else 255
+CARRIES = FRICTION_LAWS or IMPACT_STEPS == 2  # whether contacts carry more than their load from step to step
 
 
 @dev
@@ -99,18 +101,15 @@ def read_member(row):
     """A member as a march takes it: whole numbers and tables are copied, the rest is its row itself."""
     last_loaded = local_array(N_CONTACTS, int64)
     carried = local_array((N_CONTACTS, 3), float64)
-    impulse_sum = local_array((N_CONTACTS, 2), float64)
     for k in range(N_CONTACTS):
         last_loaded[k] = int64(row[LAST_LOADED + k])
-        for i in range(3):
+        for i in range(3 if CARRIES else 0):
             carried[k, i] = row[CARRIED + 3 * k + i]
-        for i in range(2):
-            impulse_sum[k, i] = row[IMPULSE_SUM + 2 * k + i]
     return Kept(
         q=q_of(row),
         u=u_of(row),
-        impulse_before=row[IMPULSE_BEFORE:IMPULSE_SUM],
-        impulse_sum=impulse_sum,
+        impulse_before=row[IMPULSE_BEFORE:LAST_LOADED],
+        impulse_sum=local_array((N_CONTACTS, 2), float64),  # for records, of which members have none
         last_loaded=last_loaded,
         carried=carried,
         reach=row[REACH_OF_MEMBER:DRIFT_OF_MEMBER],
@@ -124,10 +123,8 @@ def write_member(kept, row):
     """Put the copies of `read_member` back."""
     for k in range(N_CONTACTS):
         row[LAST_LOADED + k] = float64(kept.last_loaded[k])
-        for i in range(3):
+        for i in range(3 if CARRIES else 0):
             row[CARRIED + 3 * k + i] = kept.carried[k, i]
-        for i in range(2):
-            row[IMPULSE_SUM + 2 * k + i] = kept.impulse_sum[k, i]
 
 
 @dev

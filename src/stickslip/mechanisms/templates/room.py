@@ -174,8 +174,12 @@ def new_watch(book):
 
 
 @part
-def new_march(run, book):
-    """Room for all that a march works on; the parameters are copied."""
+def new_march(run, kept):
+    """Room for all that a march works on; the parameters are copied.
+
+    Of what a march is called with it holds the book and the drift: both are seldom asked for, and on a card a copy
+    would take registers from what every step needs.
+    """
     step = new_step()
     parameters = local_array(N_PARAMETERS, float64)
     energies = local_array(2, float64)
@@ -189,13 +193,13 @@ def new_march(run, book):
         laws=Laws(per_contact(), per_contact(), per_contact(), per_contact(), new_sections() if SPATIAL else None),
         law=new_law() if LAW != NEWTONS_LAW else None,
         contacts=new_contacts(step.dv),
-        memory=Remembered(flags(), per_contact(), pairs(), per_contact(), pairs(), per_contact(), per_contact()),
+        memory=Remembered(flags(), per_contact(), pairs(), per_contact(), pairs(), per_contact(), kept.drift),
         lcp=new_lcp() if SOLVER != GAUSS_SEIDEL and not SPATIAL else None,
         slip=new_slip() if FRICTION_LAWS else None,
         rounds=Rounds(one_number(), one_count(), one_number(), one_count()),
         projected=Projected(per_contact(), coordinates(), energies, one_number()) if PROJECTION > 0.0 else None,
         held=new_held() if CONSTRAINED else None,
-        watch=new_watch(book) if WATCHED else None,
+        watch=new_watch(kept.book) if WATCHED else None,
         tally=local_array(BOOK_SIZE, float64),
-        book=book,
+        book=kept.book,
     )

@@ -37,7 +37,7 @@ def start(run, kept, gaps, answers, depth, moves):
     constraints, their velocities before and after.  depth [m]: gaps up to which a contact counts as closed.  moves: 0
     leaves coordinates and velocities alone, which then lie on the constraints already.
     """
-    m = new_march(run, kept.book)
+    m = new_march(run, kept)
     take_state(run, kept, m)
     q, u = m.motion.q, m.motion.u
     status = begin_march(m, int64(1))  # as of a later step: it fills the constant matrices alone
