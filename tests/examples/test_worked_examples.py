@@ -85,6 +85,29 @@ def test_a_film_of_a_woodpecker_tells_its_coefficients():
         assert low < truth < high and high - low < 0.02
 
 
+@pytest.mark.slow
+def test_a_chaotic_ball_is_fitted_end_to_end():
+    """One call of `fit`: the motion is followed, chi^2 is what the noise makes, and intervals hold the truth."""
+    example = load("chaotic_ball")
+    found = example.main([])
+    assert "following the chaotic motion" in found.remarks[0] and found.chi2 < 1.5 * found.degrees_of_freedom
+    for name, truth in example.TRUTH.items():
+        assert abs(found.values[name] - truth) < 3.0 * found.standard_errors[name] < 0.01 * truth
+
+
+@pytest.mark.slow
+def test_the_film_that_is_made_up_has_the_period_and_drop_of_its_cycle():
+    """Fifty films: what is read off them is right within the errors that are read off with it."""
+    example = load("own_woodpecker")
+    cycle = ss.limit_cycle(ss.library.woodpecker(**example.TRUTH), settle_returns=40, progress=False)
+    t, clean = example.made_up(noise=0.0)
+    off = []
+    for seed in range(50):
+        told = example.read(t, clean + 4e-4 * np.random.default_rng(seed).standard_normal(len(t)))
+        off.append(((told.period - cycle.period) / told.period_error, (told.drop + cycle.shift["y"]) / told.drop_error))
+    assert np.all(np.abs(np.mean(off, axis=0)) < 0.5) and np.all(np.abs(np.std(off, axis=0) - 1.0) < 0.35)
+
+
 def test_period_and_drop_are_read_from_a_film(tmp_path):
     """A made-up cycle with three harmonics and noise; a CSV file in millimetres says the same."""
     example = load("own_woodpecker")

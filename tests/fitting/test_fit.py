@@ -224,6 +224,19 @@ def test_the_shell_takes_each_range_once(tmp_path, capsys):
     assert "--free must name each quantity once" in capsys.readouterr().err
 
 
+def test_a_model_file_is_fitted_under_its_own_law(tmp_path, capsys):
+    assert main(["new", "bouncing_ball"]) == 0
+    model, film = tmp_path / "my.toml", tmp_path / "film.csv"
+    model.write_text(capsys.readouterr().out.replace("[run]\n", '[run]\nlaw = "poisson"\n'))
+    t = np.linspace(0.0, 0.9, 12)
+    film.write_text("t,y\n" + "".join(f"{a},{b}\n" for a, b in zip(t, _height(t), strict=True)))
+    asked = ["fit", str(model), str(film), "--free", "restitution=0.3:1", "--noise", "0.001", "--search", "0", "--json"]
+    for law, said in (((), "Poisson"), (("--law", "newton"), "Newton")):
+        assert main([*asked, *law]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["law"] == said and abs(found["values"]["restitution"] - 0.8) < 2e-3
+
+
 def test_wrong_words_are_refused_before_most_of_the_package_is_loaded(tmp_path):
     """Loading the fit takes two seconds; a wrong word should not wait for it."""
     (tmp_path / "film.csv").write_text("t,y\n0,1\n0.1,0.95\n")

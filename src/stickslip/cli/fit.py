@@ -8,7 +8,7 @@ import typer
 
 from stickslip.cli.options import Device, LawIfGiven, Name, Settings, grouped
 from stickslip.cli.output import Results, line
-from stickslip.cli.settings import range_from, scenario_with
+from stickslip.cli.settings import opened, range_from
 from stickslip.io.printable import plain
 
 
@@ -69,7 +69,11 @@ def fit(
     asked: dict[str, Any] = {"starts": _numbers(start, "--start"), "law": law, "units": dict(_pairs(unit, "--unit"))}
     how: dict[str, Any] = {"noise": _noise(noise), "notes": resume, **asdict(computing)}
     check_words(ranges, [*data, *(kept or [])], **asked, **how)
-    scenario = scenario_with(settings or [], name)
+    model = opened(name, settings or [])
+    scenario, own = model.scenario, dict(model.options)
+    asked["law"] = own.pop("law", None) if law is None else law
+    if scenario.kind == "scene":  # motions of mechanisms go from event to event, whatever a file says of steps
+        asked["options"] = own
     check_names(tuple(ranges), scenario.quantities)
 
     from stickslip.fitting.fit import fit as compute

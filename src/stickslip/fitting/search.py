@@ -32,6 +32,7 @@ _CHAOS = 1e2  # growth of a small distance over a motion that counts as chaotic
 _MISSED = 2.0  # chi^2 per degree of freedom from which on a fit misses the data
 _FEW = 3  # samples of a piece, at least
 _PIECES = 24  # at most
+_Whole = tuple[Array, float, tuple[str, ...]]  # unknowns of motions in one piece, sum of squares, remarks
 _FOLLOWED = "found by following the chaotic motion from its start: single shooting ends in another minimum"
 
 
@@ -62,37 +63,42 @@ class Search:
         """
         if pieces == 1 or not any(isinstance(each, Motion | Stepped) for each in problem.experiments):
             return (problem, *self.best(problem, subject=subject), ())
-        single: tuple[Array, float] | None = None
+        least: _Whole | None = None
         if pieces is None:
-            single = self.best(problem, subject=subject)
-            pieces = self._pieces_needed(problem, *single)
+            least = (*self.best(problem, subject=subject), ())
+            pieces = self._pieces_needed(problem, *least[:2])
             if pieces < 2:
-                return problem, *single, ()
-            z, chi2 = self._follow(problem, points_of(problem, self.own, 0, self.seed)[0], "the start")
-            if self._meets(problem, chi2):
-                return problem, z, chi2, (_FOLLOWED,)
-        z = points_of(problem, self.own, 0, self.seed)[0] if single is None else single[0]
+                return problem, *least
+            least = self._follow(problem, points_of(problem, self.own, 0, self.seed)[0], "the start", least)
+            if self._meets(problem, least[1]):
+                return problem, *least
+        z = points_of(problem, self.own, 0, self.seed)[0] if least is None else least[0]
         for number in range(_CUTS):
             self.report(f"cut {number + 1} into {counted(pieces, 'piece')}")
             z, apart = self.kept.vector(f"cut {number}", partial(self._loosened, problem, subject, pieces, z))
             if number and apart < _MET * problem.count:
                 break
         if not self.estimate:
-            whole, chi2 = self._follow(problem, z, "the pieces")
-            if self._meets(problem, chi2):
-                return problem, whole, chi2, () if single is None else (_FOLLOWED,)
+            least = self._follow(problem, z, "the pieces", least)
+            if self._meets(problem, least[1]):
+                return problem, *least
         cut = self._cut(problem, subject, pieces, z)
         near = replace(self, own=problem.values(z), count=0)
         z, chi2 = near.best(cut, f" in {counted(pieces, 'piece')}")
-        return self._joined(problem, cut, z, chi2, single)
+        return self._joined(problem, cut, z, chi2, least)
 
-    def _follow(self, problem: Problem, z: Array, since: str) -> tuple[Array, float]:
-        """The minimum that is reached from z by following the motions as far as they meet their samples."""
+    def _follow(self, problem: Problem, z: Array, since: str, least: _Whole | None) -> _Whole:
+        """The lower one of a minimum that was found before, if any, and that which is reached from z by following the
+        motions as far as they meet their samples.
+        """
 
         def tell(share: float) -> None:
             self.report(f"following the motion from the values of {since}: {100.0 * share:.0f} % of it")
 
-        return self.kept.vector(f"followed from {since}", partial(followed, problem, z, tell))
+        found, chi2 = self.kept.vector(f"followed from {since}", partial(followed, problem, z, tell))
+        if least is None:
+            return found, chi2, ()
+        return (found, chi2, (_FOLLOWED,)) if chi2 < least[1] else least
 
     def _meets(self, problem: Problem, chi2: float) -> bool:
         """Whether a sum of squares is what the noise makes."""
@@ -133,20 +139,20 @@ class Search:
         return Problem(experiments, problem.names, problem.low, problem.high, problem.deviations, dict(problem.sigma))
 
     def _joined(
-        self, problem: Problem, cut: Problem, z: Array, chi2: float, single: tuple[Array, float] | None
+        self, problem: Problem, cut: Problem, z: Array, chi2: float, least: _Whole | None
     ) -> tuple[Problem, Array, float, tuple[str, ...]]:
-        """One motion from pieces where it is as near to the data, or the pieces, or the single shooting before."""
+        """One motion from pieces where it is as near to the data, or the pieces, or what was found before."""
         whole = problem.shares(problem.values(np.clip(z[: len(cut.names)], 0.0, 1.0)))
         for mine, other in zip(problem.locals, cut.locals, strict=True):
             for place, same in zip(mine, other, strict=False):
                 whole[place.at] = z[same.at]
         problem.sigma.update({name: cut.sigma[name] for name in problem.sigma})
-        whole, least = self.kept.vector("joined", lambda: problem.refine(whole))
-        if single is not None and single[1] <= min(least, chi2):
-            return problem, *single, ()
-        if least <= chi2 * 1.05 + 1.0:
+        whole, joined = self.kept.vector("joined", lambda: problem.refine(whole))
+        if least is not None and least[1] <= min(joined, chi2):
+            return problem, *least
+        if joined <= chi2 * 1.05 + 1.0:
             told = "found by multiple shooting: single shooting ends in another minimum"
-            return problem, whole, least, () if single is None else (told,)
+            return problem, whole, joined, () if least is None else (told,)
         remark = (
             "the motion is chaotic beyond what one start can tell: its pieces are tied to a thousandth of the noise"
         )
