@@ -29,6 +29,7 @@ RESCUE_ROUNDS = 4  # each with a sharper tolerance
 SHARED_WORK = 3e5  # unknowns^3 beside those of the largest island: about half a millisecond
 HARD_CONTACTS = 2000  # beyond, the direct methods take minutes
 DENSE_UNKNOWNS = 600  # of an island without joints, up to which full matrices are tried
+RESISTING_STARTS = 3  # of Newton, each from the best impulses of the one before
 FEW_CONTACTS = 20  # of an island without joints, up to which full matrices are tried alone
 FIRST_EFFORT = 1.0  # nominal seconds of work with sparse matrices on more contacts, before full ones take long
 
@@ -111,7 +112,11 @@ class Rescue(OpenStep):
             self.measure(k)
             return float(self.residuals[k])
 
-        judge(proximal_newton(rows, z, self.options.tol, judge))
+        for _ in range(RESISTING_STARTS):
+            z = proximal_newton(rows, z, self.options.tol, judge)
+            judge(z)
+            if self.solved(k):
+                break
 
     def _solve_pile(self, k: int) -> None:
         """Sweeps, shared by many threads, and what helps them."""
