@@ -337,7 +337,7 @@ class SceneScenario(Scenario):
     file_kind: ClassVar[str] = "scene"
     start_has_sliders: ClassVar[bool] = False
     foreign_options: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("solver", "engine", "rtol", "projection"), "has no meaning for a scene"
+        ("solver", "engine", "projection"), "has no meaning for a scene"
     )
 
     def __init__(

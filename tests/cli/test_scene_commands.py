@@ -67,6 +67,7 @@ def test_runs_that_keep_no_forces_are_exported_too(run, tmp_path, monkeypatch):
         (("run", "cube_stack", "--every", "0", "--export", "run.html"), "every must be a whole number >= 1, got 0."),
         (("run", "cube_stack", "--solver", "lemke"), "--solver has no meaning for a scene, got 'lemke'"),
         (("run", "cube_stack", "--stepper", "adaptive"), "features that change"),
+        (("run", "cube_stack", "--rtol", "1e-6"), "--rtol works with --stepper adaptive, event-driven"),
         (("run", "cube_stack", "--set", "n=5"), "known: cubes, friction, cube1.x, cube1.y, "),
         (("run", "cube_stack", "--set", "cubes=0"), "cubes must be a whole number >= 1, got 0."),
         (("run", "cube_stack", "cube10.z=8"), "or give overlap='resolve' or 'keep' to simulate"),

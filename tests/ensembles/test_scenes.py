@@ -184,6 +184,14 @@ def changed(scene, **values):
     return varied(scene, {name.replace("__", "."): value for name, value in values.items()})[0]
 
 
+def test_members_under_the_law_that_scenes_alone_know():
+    """Poisson's law at once has a name, and no object: asking for it was refused."""
+    ends = ss.ensemble(
+        ss.library.cradle(), {"ball1.vx": [0.5, 1.0]}, dt=1e-3, t_end=5e-3, law="poisson-at-once", progress=False
+    )
+    assert "poisson-at-once" in str(ends.dataset.attrs.values())
+
+
 def test_sizes_keep_the_mass_and_take_the_inertia_along():
     scene = ss.Scene(dim=3)
     for shape, name in ((ss.Box((1, 2, 3)), "box"), (ss.Capsule(0.1, 0.4), "rod"), (ss.Torus(1.0, 0.2), "ring")):

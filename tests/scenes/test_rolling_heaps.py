@@ -82,7 +82,7 @@ def test_boxes_and_capsules_fall_on_a_heap():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shapes", [("box",), ("capsule",), ("box", "capsule", "ball")])
-@pytest.mark.parametrize(("dim", "grains", "seed"), [(2, 12, 0), (3, 8, 0), (3, 8, 1), (3, 20, 0), (2, 60, 0)])
+@pytest.mark.parametrize(("dim", "grains", "seed"), [(2, 12, 0), (3, 8, 0), (3, 8, 1)])
 def test_heaps_of_all_shapes_at_the_default_tolerance(shapes, dim, grains, seed):
     run = heap(shapes, grains, dim, seed).simulate(dt=1e-3, t_end=0.5, every=20, overlap="keep")
     assert run.complete and run.certificate.failed_steps == 0, run.status

@@ -20,7 +20,7 @@ from stickslip.ensembles.observables import NO_SCENE
 from stickslip.ensembles.scene_members import EVENTS_PER_PIECE, STEPS_PER_PIECE, not_started
 from stickslip.ensembles.scenes import SceneRequest
 from stickslip.jit.slabs import Layout, OnSlabs
-from stickslip.laws import law_from
+from stickslip.laws import law_title
 from stickslip.run.driver import Run
 from stickslip.run.scene_simulate import prepare_run
 from stickslip.scenes import layout, step, tables
@@ -66,7 +66,7 @@ def refusal(request: SceneRequest, engine: SceneEngine) -> str:
         "bodies that appear": bool(born),
         f"stepper {request.describe()['stepper']!r}": options.scheme == codes.PAOLI,
         "pyramids for cones": options.edges != 0,
-        f"law {law_from(request.options['law']).name!r}": options.law != 0,
+        f"law {law_title(request.options['law'])!r}": options.law != 0,
     }
     return ", ".join(word for word, is_there in reasons.items() if is_there)
 

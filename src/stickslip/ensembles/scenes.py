@@ -18,7 +18,7 @@ from stickslip.ensembles.plan import Plan, plan_of
 from stickslip.ensembles.request import points_of, skipped_steps, watching_of
 from stickslip.ensembles.scene_watch import Asked
 from stickslip.jit.sources import sources_hash
-from stickslip.laws import Newton, law_from
+from stickslip.laws import Newton, law_title
 from stickslip.run.options import number_of_steps
 from stickslip.run.scene_simulate import prepare_run
 from stickslip.scenario import SceneScenario
@@ -102,7 +102,7 @@ class SceneRequest:
             "system": scene.name,
             "stepper": str(getattr(self.options["stepper"], "name", self.options["stepper"])),
             "solver": "auto",
-            "law": law_from(self.options["law"]).name,
+            "law": law_title(self.options["law"]),
             "tolerance": float(self.options["tol"]),
             "dt": self.dt,
             "steps": self.steps,

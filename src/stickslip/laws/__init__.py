@@ -42,6 +42,7 @@ __all__ = [
     "TwoCoefficient",
     "Walton",
     "law_from",
+    "law_title",
 ]
 
 NAMED_LAWS: dict[str, ImpactLaw] = {
@@ -70,3 +71,8 @@ def law_from(value: Any) -> ImpactLaw:
         f"law must be one of {', '.join(NAMED_LAWS)} or a law object such as Poisson(0.5), got {value!r}"
         f"{did_you_mean(value, NAMED_LAWS)}"
     )
+
+
+def law_title(value: Any) -> str:
+    """The name of a law with its model, as `law=` takes it; scenes know one name more than mechanisms."""
+    return value if isinstance(value, str) and value == "poisson-at-once" else law_from(value).title

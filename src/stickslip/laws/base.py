@@ -84,6 +84,12 @@ class ImpactLaw(ABC):
         return -1
 
     @property
+    def title(self) -> str:
+        """Its name with its model where that is not the usual one, as `law=` and `--law` take it."""
+        model = getattr(self, "model", None)
+        return self.name if model == getattr(type(self), "model", None) else f"{self.name}-{model}"
+
+    @property
     def single(self) -> bool:
         """Whether the law is made for one closed contact."""
         return False

@@ -133,7 +133,7 @@ def prepare_run(
         )
 
     def notes() -> dict[str, str]:
-        return {"law": chosen.name, "solver_options": f"tol={tolerance:g}"}
+        return {"law": "poisson-at-once" if number == AT_ONCE else chosen.title, "solver_options": f"tol={tolerance:g}"}
 
     return Run(
         SceneLabels.of(scene), engine, state, method, "auto", tolerance, steps, kept, q, u, first_impacts, identity,
@@ -239,18 +239,18 @@ def _law(scene: Scene, value: Any, rule: str, cone: Any) -> tuple[ImpactLaw, int
         raise ValueError("law 'walton' of a scene is for free balls, got joints: what joints hold is no ball.")
     if rule != "predictive" or cone != "circular":
         raise ValueError(
-            f"law {law.name!r} of a scene needs rule='predictive', cone='circular' and a stepper of Moreau."
+            f"law {law.title!r} of a scene needs rule='predictive', cone='circular' and a stepper of Moreau."
         )
     materials = [*(body.material for body in scene.bodies), *scene.pair_laws.values()]
     if any(isinstance(material.friction, FrictionLaw) for material in materials):
-        raise ValueError(f"friction must be a number under the law {law.name!r}: curves over slip belong to Newton's.")
+        raise ValueError(f"friction must be a number under the law {law.title!r}: curves over slip belong to Newton's.")
     if number in (LINEAR, HERTZ):
         _require_ratios(materials)
     if number == WALTON:
         _require_balls(scene)
     elif number != ALGEBRAIC and any(material.restitution_tangential for material in materials):
         raise ValueError(
-            f"restitution_tangential must be 0 under the law {law.name!r}: it belongs to 'newton', 'walton' and "
+            f"restitution_tangential must be 0 under the law {law.title!r}: it belongs to 'newton', 'walton' and "
             "'chatterjee-ruina'."
         )
     return law, number

@@ -200,7 +200,7 @@ def _notes(system: System, p: Array, stepper: Integrator, solver: PlanarSolver, 
     return {
         **({"friction_laws": "; ".join(laws)} if laws else {}),
         **({"state_laws": _state_laws(system)} if system.state_laws else {}),
-        "law": law.name,
+        "law": law.title,
         "law_options": _options(law),
         "restitution_normal": _restitution(system, "restitution_normal", eps_N),
         "restitution_tangential": _restitution(system, "restitution_tangential", eps_T),

@@ -33,6 +33,7 @@ RESCUE_ROUNDS = 4  # each with a sharper tolerance
 SHARED_WORK = 3e5  # unknowns^3 beside those of the largest island: about half a millisecond
 HARD_CONTACTS = 2000  # beyond, the direct methods take minutes
 FIRST_EFFORT = 0.1  # nominal seconds of work before laws are looked at that may contradict one another
+RESISTING_STARTS = 3  # of Newton, each from the best impulses of the one before
 
 
 def worth_sharing(sizes: np.ndarray) -> bool:
@@ -114,7 +115,11 @@ class Rescue(OpenStep):
             self.measure(k)
             return float(self.residuals[k])
 
-        judge(proximal_newton(rows, z, self.options.tol, judge))
+        for _ in range(RESISTING_STARTS):
+            z = proximal_newton(rows, z, self.options.tol, judge)
+            judge(z)
+            if self.solved(k):
+                break
 
     def _solve_pile(self, k: int) -> None:
         """Sweeps, shared by many threads, and what helps them."""

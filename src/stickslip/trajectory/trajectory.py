@@ -89,11 +89,16 @@ class Trajectory:
         return "\n".join(
             (
                 f"{self.system_name}: {len(self):,} records{span}, {steps}, {self.status}",
-                f"  {self.stepper}, solver {self.solver}, {self.engine} engine",
+                f"  {self.stepper}, {self._law_in_words()}solver {self.solver}, {self.engine} engine",
                 f"  {laws}",
                 *([f"  energy gained{energies}"] if energies else []),
             )
         )
+
+    def _law_in_words(self) -> str:
+        """The impact law, where it is not Newton's."""
+        law = self.attributes.get("law", "newton")
+        return "" if law == "newton" else f"law {law}, "
 
     def __getitem__(self, name: str) -> np.ndarray:
         """A coordinate, velocity or contact gap over time, by name."""
@@ -218,7 +223,7 @@ class Trajectory:
     def _repr_html_(self) -> str:
         rows = [
             ("records", f"{len(self)}, t = {self.t[0]:g} .. {self.t[-1]:g} s" if len(self) else "0"),
-            ("method", f"{self.stepper}, {self.solver}, dt = {self.dt:g} s ({self.engine})"),
+            ("method", f"{self.stepper}, {self._law_in_words()}{self.solver}, dt = {self.dt:g} s ({self.engine})"),
             ("status", self.status),
             ("impacts", len(self.impact_table)),
             *((entry.name, entry.value) for entry in self.certificate.entries()),

@@ -296,6 +296,21 @@ stiffness = 10
 """
 
 
+@pytest.mark.parametrize("law", ["poisson-at-once", "poisson-integrated", "stiffness-ratios-hertz"])
+def test_a_scene_keeps_the_kind_of_its_law(law):
+    text = model_text(SceneScenario(library.cradle().scene, 1e-3, 2e-3, "balls", "library", {"law": law}))
+    scenario = model_from_text(text).scenario
+    run = scenario.simulate()
+    assert f'law = "{law}"' in text and run.attributes["law"] == law and f"law {law}," in str(run)
+
+
+def test_a_scene_file_names_every_stepper():
+    for stepper in ("stewart-trinkle", "paoli-schatzman", "adaptive", "event-driven"):
+        more = "rtol = 1e-6" if stepper in ("adaptive", "event-driven") else ""
+        model = model_from_text(SCENE.replace("dt = 1e-3", f'dt = 1e-3\nstepper = "{stepper}"\n{more}'))
+        assert model.options["stepper"] == stepper and model.options.get("rtol") == (1e-6 if more else None)
+
+
 def test_a_scene_with_motions_and_forces_as_expressions():
     scene = model_from_text(SCENE).scenario.scene
     velocity, spin = scene.bodies[1].motion(0.3)

@@ -13,6 +13,7 @@ from stickslip.io.models.layout_parts import (
     POINT,
     POSITIVE,
     SCENE_LAWS,
+    STEPPERS,
     TEXT,
     TIMES,
     UNIT_INTERVAL,
@@ -271,8 +272,9 @@ PAIRS = Table({"a": _BODY, "b": _BODY, **_MATERIAL}, "laws of two bodies, before
 _SCENE_RUN = Table(
     {
         **TIMES,
-        "stepper": Key(Text(choices=("moreau-midpoint", "moreau-jean")), "time stepper"),
+        "stepper": Key(Text(choices=STEPPERS), "time stepper"),
         "theta": Key(UNIT_INTERVAL, "theta of moreau-jean"),
+        "rtol": Key(POSITIVE, "tolerance of adaptive and event-driven"),
         "rule": Key(Text(choices=("predictive", "gs05")), "when a contact is active"),
         "cone": Key(Either((Number(least=3, whole=True), Text(choices=("circular",)))), "edges of friction pyramids"),
         "law": Key(

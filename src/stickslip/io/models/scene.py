@@ -66,7 +66,7 @@ _MATERIAL = (
     "rolling",
     "stiffness",
 )
-_OF_CLI = ("stepper", "theta", "every")  # options that the command line puts together
+_OF_CLI = ("stepper", "theta", "rtol", "every")  # options that the command line puts together
 MOST_CHARACTERS, MOST_HULLS = 30_000, 1_000  # with these a file is read within a second
 _STATE = ("x", "y", "z", "vx", "vy", "vz")
 

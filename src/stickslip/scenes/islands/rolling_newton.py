@@ -93,8 +93,8 @@ def rows_of(bodies: Any, contacts: Any, active: Any, dim: int) -> Rows:
     roll = np.divide(active.rolling, longest, out=np.zeros(n), where=longest > 0.0)
     spins = (active.patch > 0.0) & (active.mu > 0.0)
     return Rows(
-        *ends, *sides, bias, D, np.array(active.mu), roll, spins, np.array(active.hertz, bool), inverse[:-1],
-        np.array(bodies.free[moving]), moving, scale,
+        ends[0], ends[1], sides[0], sides[1], bias, D, np.array(active.mu), roll, spins,
+        np.array(active.hertz, bool), inverse[:-1], np.array(bodies.free[moving]), moving, scale,
     )  # fmt: skip
 
 
@@ -134,7 +134,7 @@ def resolvents(rows: Rows, p: np.ndarray, a: float, held: np.ndarray | None = No
         z[:, k : k + 2], J[:, k : k + 2, k : k + 2] = r, slope * closed[:, None, None]
         J[:, k : k + 2, 0] = (bound * closed)[:, None] * along
     for i in np.flatnonzero(rows.spins & (p[:, 0] > 0.0)):
-        _patch(rows, i, p[i], a, z[i], J[i])
+        _patch(rows, int(i), p[i], a, z[i], J[i])
     return z, J
 
 
@@ -183,9 +183,9 @@ def newton_step(rows: Rows, C: np.ndarray, F: np.ndarray) -> np.ndarray:
     kept = (first < count) & (second < count)
     first, second, part = first[kept], second[kept], rows.inverse[first[kept]] @ part[kept]
     if count <= DENSE_BODIES:
-        K = np.zeros((count, count, 6, 6))
-        np.add.at(K, (first, second), part)
-        K = K.transpose(0, 2, 1, 3).reshape(6 * count, 6 * count)
+        whole = np.zeros((count, count, 6, 6))
+        np.add.at(whole, (first, second), part)
+        K = whole.transpose(0, 2, 1, 3).reshape(6 * count, 6 * count)
         K[range(6 * count), range(6 * count)] += 1.0
         return np.asarray(np.linalg.solve(K, -F.ravel()).reshape(-1, 6))
     six = np.arange(6)
