@@ -12,7 +12,7 @@ from stickslip.events.event_driven import EventDriven
 from stickslip.events.space_arcs import SpaceKept, put_back, stand_of
 from stickslip.laws import Newton
 from tests.run.signalled import shaken_puck
-from tests.thinned import FULL, thinned
+from tests.thinned import FULL
 
 
 def motion(puck):

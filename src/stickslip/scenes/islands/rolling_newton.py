@@ -21,8 +21,7 @@ import numpy as np
 from scipy.sparse import csc_matrix
 from scipy.sparse.linalg import splu
 
-from stickslip.contact.constants import PARALLEL, TO_THE_BOUNDARY
-from stickslip.contact.proximal_point import first_break
+from stickslip.contact.constants import TO_THE_BOUNDARY
 from stickslip.scenes.islands.contensou import patch_slopes, spin_and_slide
 from stickslip.scenes.islands.island import SHARPER
 from stickslip.scenes.layout import MOVING
@@ -36,7 +35,7 @@ HALVINGS = 8
 ROUGH, INNER = 0.03, 1e-2  # of the residual so far, and of the tolerance: to which Newton solves, beside velocities
 POLISH, TINY, FAR = 10, 1e-9, 1e3  # Newton for the laws themselves: steps, compliance, how much worse than the best
 SMALL, DOUBTED = 1e-7, 3  # likewise with given states: compliance, and contacts
-LEAPS, NO_WORSE = 8, 2.0
+LEAPS, NO_WORSE, PARALLEL = 8, 2.0, 0.98  # leaps: lengths tried, factor of the residual, cosine of two steps
 FREE, STICK, SLIP = -1, 0, 1
 Judge = Callable[[np.ndarray], float]
 
@@ -285,11 +284,22 @@ def with_states(rows: Rows, z: np.ndarray, judge: Judge, tol: float) -> tuple[np
 
 def first_edge(rows: Rows, z: np.ndarray, dz: np.ndarray) -> float:
     """The least t > 0 at which a contact inside its cones leaves one of them along z + t dz."""
-    parts = []
-    for k, bound in ((1, rows.mu), (4, rows.roll)):
-        R, dR = (np.column_stack([x[:, 0], x[:, k : k + 2]]) for x in (z, dz))
-        parts.append(first_break(R.ravel(), dR.ravel(), bound, 3))
-    return min(parts)
+    closed = z[:, 0] > 0.0
+    N, dN = z[closed, 0], dz[closed, 0]
+    times = []
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for k, bound in ((1, rows.mu[closed]), (4, rows.roll[closed])):
+            R, D = z[closed, k : k + 2], dz[closed, k : k + 2]
+            a = (bound * dN) ** 2 - (D**2).sum(axis=1)
+            b = bound**2 * N * dN - (R * D).sum(axis=1)
+            c = (bound * N) ** 2 - (R**2).sum(axis=1)
+            inside = c > 1e-5 * (bound * N) ** 2  # else it slides already
+            root = np.sqrt(np.where(inside, b * b - a * c, np.nan))
+            half = np.where(b >= 0.0, -(b + root), -(b - root))
+            times += [half / a, c / half]
+        times.append(np.where(dN < 0.0, -N / dN, np.inf))
+    ahead = np.concatenate(times)
+    return float(ahead[np.isfinite(ahead) & (ahead > 0.0)].min(initial=1e6))
 
 
 def leap(rows: Rows, z: np.ndarray, dz: np.ndarray, judge: Judge, error: float) -> tuple[np.ndarray, float] | None:
