@@ -86,13 +86,14 @@ def test_a_film_of_a_woodpecker_tells_its_coefficients():
 
 
 @pytest.mark.slow
-def test_a_chaotic_ball_is_fitted_end_to_end():
-    """One call of `fit`: the motion is followed, chi^2 is what the noise makes, and intervals hold the truth."""
+@pytest.mark.parametrize(("seed", "how"), [(3, "following the chaotic motion"), (4, "multiple shooting")])
+def test_a_chaotic_ball_is_fitted_end_to_end(seed, how):
+    """One call of `fit`: chi^2 is what the noise makes, and the truth is within three standard errors."""
     example = load("chaotic_ball")
-    found = example.main([])
-    assert "following the chaotic motion" in found.remarks[0] and found.chi2 < 1.5 * found.degrees_of_freedom
+    found = example.main(["--seed", str(seed)])
+    assert how in found.remarks[0] and found.chi2 < 1.5 * found.degrees_of_freedom
     for name, truth in example.TRUTH.items():
-        assert abs(found.values[name] - truth) < 3.0 * found.standard_errors[name] < 0.01 * truth
+        assert abs(found.values[name] - truth) < 3.0 * found.standard_errors[name] < 0.02 * truth
 
 
 @pytest.mark.slow

@@ -118,9 +118,12 @@ class Search:
         if self.estimate or self._meets(problem, chi2):
             return 1
         growth, shortest = 1.0, problem.count
+        first = points_of(problem, self.own, 0, self.seed)[0]
         for number, experiment in enumerate(problem.experiments):
             if isinstance(experiment, Motion):
-                growth = max(growth, self.kept.number(f"growth {number}", partial(_growth, problem, number, z)))
+                for where, at in (("", z), (" at the start", first)):  # a wrong minimum may be a calm one
+                    rise = self.kept.number(f"growth {number}{where}", partial(_growth, problem, number, at))
+                    growth = max(growth, rise)
                 shortest = min(shortest, len(experiment.data.t))
         if growth < _CHAOS:
             return 1
