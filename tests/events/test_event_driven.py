@@ -552,8 +552,8 @@ def test_two_feet_hold_up_to_the_static_limit(load, speed, place):
     assert run.u[-1, 0] == pytest.approx(speed, abs=error)
 
 
-def test_a_run_that_ended_as_it_was_interrupted_counts_its_last_arc(tmp_path):
-    """Nothing is left to do when it goes on: steps and events of the arc under way were not counted then."""
+def test_a_run_that_is_interrupted_after_its_last_step_counts_its_last_arc(tmp_path):
+    """It is complete, and nothing is left to do: steps and events of the arc under way were not counted once."""
     ball, options = ss.library.bouncing_ball(), {"stepper": "event-driven", "dt": 0.1, "t_end": 0.6}
 
     def stop(steps):
@@ -561,7 +561,7 @@ def test_a_run_that_ended_as_it_was_interrupted_counts_its_last_arc(tmp_path):
             raise KeyboardInterrupt
 
     part = ball.simulate(progress=stop, out=tmp_path / "run.nc", **options)
-    assert not part.complete and len(part) == 7
+    assert part.complete and len(part) == 7
     again = ball.simulate(progress=False, out=tmp_path / "run.nc", resume=True, **options)
     whole = ball.simulate(progress=False, **options)
     assert again.attributes.pop("resumed").endswith("nothing was left to do")

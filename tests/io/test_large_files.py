@@ -367,7 +367,7 @@ def test_pieces_without_end_are_refused(tmp_path):
     with h5py.File(tmp_path / "any.nc", "a") as file:
         del file["time"]
         file.create_dataset("time", (10**9,), "f8", chunks=(1,))
-    assert "says that it has 1000000000 pieces, and 16384 are read at most" in answered(read, tmp_path / "any.nc")
+    assert "has less data than its size says" in answered(read, tmp_path / "any.nc")
 
 
 def test_texts_that_are_all_one_are_refused(tmp_path):

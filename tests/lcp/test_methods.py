@@ -65,7 +65,7 @@ def test_limits_of_objects_count():
         (lambda: ss.solve_friction(P, "gauss-seidl"), "method must be one of auto, gauss-seidel, newton"),
         (
             lambda: ss.solve_friction(P, "newton", memory=3),
-            "method 'newton': unknown option 'memory'; known: formulation",
+            "method 'newton': unknown option 'memory'; known: sweeps",
         ),
         (lambda: ss.solve_friction(P, ss.solvers.InteriorPoint(), max_iterations=3), "belongs into the method object"),
         (lambda: ss.solve_lcp(A, B, ss.Lemke(max_iterations=3), max_iterations=4), "belongs into the method object"),
