@@ -11,8 +11,8 @@ from stickslip.cli import main
 
 @pytest.fixture
 def few(monkeypatch):
-    monkeypatch.setattr(bench_lcp, "SIZES", {3: 30, 12: 20})
-    monkeypatch.setattr(bench_lcp, "STACK_PROBLEMS", 400)
+    monkeypatch.setattr(bench_lcp, "SIZES", {3: 10, 12: 6})
+    monkeypatch.setattr(bench_lcp, "STACK_PROBLEMS", 100)
 
 
 def test_lcp_as_json(few, capsys):

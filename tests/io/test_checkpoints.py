@@ -411,6 +411,7 @@ def test_kill_9_many_times(tmp_path):
     print(f"{kills} kills")
 
 
+@pytest.mark.slow  # `tests/run/test_signals.py` kills runs at random moments by default
 def test_kill_9_once(tmp_path):
     path, part = tmp_path / "run.nc", tmp_path / "run.nc.part"
     process = start(path, 1e6)

@@ -87,7 +87,7 @@ def test_without_a_descriptor_left(run):
 
 @thinned
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.parametrize("goes_on", [{"resume": True}, {"overwrite": True}])
+@pytest.mark.parametrize("goes_on", [{"resume": True}, pytest.param({"overwrite": True}, marks=pytest.mark.slow)])
 def test_killed_in_the_middle_of_a_commit(run, monkeypatch, goes_on):
     """The journal is whole and some of its pages are in the file, which cannot be read before the others are."""
     unreadable, seldom = [], {"every": 1000, "stepper": "event-driven", "engine": "auto"}

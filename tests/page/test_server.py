@@ -748,7 +748,7 @@ needs_memory = pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), 
 
 
 @needs_memory
-@pytest.mark.parametrize("times", [8, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [4, pytest.param(1000, marks=pytest.mark.slow)])
 def test_memory_stays_whatever_is_asked(ask, server, times):
     """Requests of all kinds, ten at a time: server and processes together do not grow."""
 

@@ -188,6 +188,7 @@ def test_what_cannot_be_seen_is_refused():
         ss.view(3)
 
 
+@pytest.mark.slow  # `tests/cli/test_view.py` does it by the command by default
 def test_a_live_page_of_a_scene_is_served_until_ctrl_c(tmp_path):
     """A script that calls `view` on its own scene serves the page, on loopback, and ends with Ctrl-C."""
     program = """

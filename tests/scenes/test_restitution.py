@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import stickslip as ss
+from tests.thinned import examples, thinned
 
 CORNERS = [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)]
 
@@ -99,9 +100,10 @@ def corner_in_a_corner(seed):
     return scene
 
 
+@thinned
 def test_a_corner_in_a_corner_of_the_room():
     """The slip along one wall is the normal velocity at the other; half a step of turning is added to slips alone."""
-    for seed in range(12):
+    for seed in range(examples(4, 12)):
         run = corner_in_a_corner(seed).simulate(dt=1e-3, t_end=0.2)
         assert run.complete and run.certificate.failed_steps == 0, (seed, run.status)
         assert run.certificate.max_penetration < 2e-4
