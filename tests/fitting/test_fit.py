@@ -224,6 +224,18 @@ def test_the_shell_takes_each_range_once(tmp_path, capsys):
     assert "--free must name each quantity once" in capsys.readouterr().err
 
 
+def test_the_shell_speaks_of_options_as_its_help_does(tmp_path, capsys):
+    """A range is LOW:HIGH in the help; a unit that is off is given by an option, not by an argument of Python."""
+    film = tmp_path / "film.csv"
+    t = np.linspace(0.0, 0.9, 12)
+    film.write_text("t,y\n" + "".join(f"{a},{1000 * b}\n" for a, b in zip(t, _height(t), strict=True)))
+    asked = ["fit", "bouncing_ball", str(film), "--search", "0", "--free"]
+    assert main([*asked, "restitution"]) == 2
+    assert "--free must read NAME=LOW:HIGH, got 'restitution'" in capsys.readouterr().err
+    assert main([*asked, "restitution=0.3:1"]) == 2
+    assert "thousandths of it. Give its unit (units=, --unit)" in capsys.readouterr().err
+
+
 def test_a_model_file_is_fitted_under_its_own_law(tmp_path, capsys):
     assert main(["new", "bouncing_ball"]) == 0
     model, film = tmp_path / "my.toml", tmp_path / "film.csv"

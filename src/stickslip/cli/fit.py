@@ -99,7 +99,7 @@ def fit(
 
 def _ranges(free: list[str] | None) -> dict[str, tuple[float, float]]:
     """The free quantities with their ranges."""
-    found = {key: (low, high) for key, low, high in (range_from(text, "--free") for text in free or [])}
+    found = {key: (low, high) for key, low, high in (range_from(text, "--free", "LOW:HIGH") for text in free or [])}
     if len(found) < len(free or []):
         raise ValueError("--free must name each quantity once, got one of them twice.")
     if not found:

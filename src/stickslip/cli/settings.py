@@ -122,12 +122,12 @@ def varied(texts: Sequence[str] | None) -> dict[str, str]:
     return values
 
 
-def range_from(text: str, option: str = "--vary") -> tuple[str, float, float]:
-    """NAME=FIRST:LAST."""
+def range_from(text: str, option: str = "--vary", ends: str = "FIRST:LAST") -> tuple[str, float, float]:
+    """NAME=FIRST:LAST; `ends` are the words that the help of the option has for them."""
     name, values = _name_and_value(text)
     parts = values.split(":")
     if not (name and len(parts) == 2):
-        raise ValueError(f"{option} must read NAME=FIRST:LAST, got {text!r}.")
+        raise ValueError(f"{option} must read NAME={ends}, got {text!r}.")
     return name, number(name, parts[0]), number(name, parts[1])
 
 

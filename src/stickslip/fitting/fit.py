@@ -254,7 +254,7 @@ def _check_units(problem: Problem, points: Sequence[Array], estimated: bool) -> 
         if 1.0 / _TOO_MUCH < ratio < _TOO_MUCH:
             continue
         unit = min(_UNITS, key=lambda each: abs(np.log(max(ratio, 1e-300) / each)))
-        advice = f"they look like {_UNITS[unit]} of it. Give units={{{channel!r}: ...}}, or scale the column."
+        advice = f"they look like {_UNITS[unit]} of it. Give its unit (units=, --unit), or scale the column."
         if not 1.0 / _NO_UNIT < ratio / unit < _NO_UNIT:
             if estimated and ratio > 1.0:
                 continue  # the model does not move this coordinate: residuals say how large its noise is
