@@ -112,6 +112,15 @@ def test_method_is_checked():
         ss.gradient(lambda q, u: q[0], BALL, ["y"], method="reverse")
 
 
+def test_objectives_that_do_not_fit_are_told_what_they_get():
+    with pytest.raises(ValueError, match=r"objective must take 2 arguments, of the shapes \(1,\), \(1,\)"):
+        ss.gradient(lambda q: q[0], BALL, ["y"], t_end=0.3)
+    with pytest.raises(ValueError, match=r"objective: index 7 is out .* have the shapes \(1,\)"):
+        ss.gradient(lambda t: t[7], BALL, ["y"], t_end=0.6, events="impact")
+    with pytest.raises(ValueError, match="call once for each"):
+        ss.one_sided(BALL, ["y", "g"])
+
+
 def test_a_gradient_that_disagrees_with_its_forward_column_is_refused(monkeypatch):
     monkeypatch.setattr(adjoint._Pull, "by_columns", lambda self: np.full(len(self.motion.mixture), 0.3))
     with pytest.raises(ArithmeticError, match="use method='forward'"):

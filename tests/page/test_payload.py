@@ -103,6 +103,11 @@ def test_shapes_may_come_go_and_change_their_form():
     assert all(v is None for s, v in zip(found, placed(found, 2), strict=True) if s["kind"] == "text")
 
 
+def test_a_run_without_a_title_has_the_name_of_its_system(woodpecker):
+    scenario, run = woodpecker
+    assert payload(run, replace(scenario, title=""))["title"] == run.system_name
+
+
 def test_payload_says_what_the_trajectory_says(woodpecker):
     scenario, run = woodpecker
     found = payload(run, scenario)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -173,6 +174,10 @@ class _Asked:
         return seen
 
 
+def _shapes(arguments: Sequence[Array]) -> str:
+    return ", ".join(str(x.shape) for x in arguments)
+
+
 @dataclass(frozen=True, eq=False)
 class _Goal:
     """The objective with what it is given besides states and times of events."""
@@ -182,7 +187,17 @@ class _Goal:
     given: tuple[Array, ...]
 
     def at(self, *arguments: Array) -> float:
-        found: Any = self.objective(*(value.copy() for value in (*self.given, *arguments)))
+        passed = [value.copy() for value in (*self.given, *arguments)]
+        try:
+            inspect.signature(self.objective).bind(*passed)
+        except TypeError:
+            raise ValueError(f"objective must take {len(passed)} arguments, of the shapes {_shapes(passed)}.") from None
+        except ValueError:
+            pass  # Python cannot see the arguments of a function in C
+        try:
+            found: Any = self.objective(*passed)
+        except IndexError as problem:
+            raise ValueError(f"objective: {problem}; its arguments have the shapes {_shapes(passed)}.") from problem
         return real_number(found.item() if getattr(found, "size", 0) == 1 else found, "what the objective returns")
 
     def slopes(self, arguments: tuple[Array, ...]) -> tuple[Array, ...]:

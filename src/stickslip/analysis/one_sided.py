@@ -96,6 +96,8 @@ def one_sided(
     ValueError : as `sensitivity`
     """
     require_scenario(scenario, "one_sided")
+    if not isinstance(name, str):
+        raise ValueError(f"name must be one parameter, coordinate or velocity, got {name!r}; call once for each.")
     case = with_params(scenario, params)
     (key,) = checked_names(case, (name,))
     end = case.t_end if t_end is None else real_number(t_end, "t_end")

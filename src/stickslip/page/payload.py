@@ -46,7 +46,7 @@ def payload(
         "format": FORMAT,
         "version": trajectory.version,
         "system": trajectory.system_name,
-        "title": trajectory.system_name if scenario is None else scenario.title,
+        "title": trajectory.system_name if scenario is None else scenario.title or trajectory.system_name,
         "source": "" if scenario is None else _source(scenario.source),
         "method": _method(trajectory),
         "complete": trajectory.complete,
