@@ -163,7 +163,7 @@ def test_touching_balls_do_not_gain_energy(gap, restitution):
 
 
 def test_redundant_contacts_do_not_climb_the_whole_ladder(monkeypatch):
-    """Four corners of a brick met the tolerance in velocities, not a tenth of it as a sum: rungs were climbed in vain."""
+    """Four corners of a brick met the tolerance in velocities, not a tenth of it as a sum over contacts."""
     climbed = []
 
     def counted(*given):
