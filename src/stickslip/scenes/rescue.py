@@ -13,6 +13,8 @@ import numpy as np
 
 from stickslip.contact.auto import hard_island
 from stickslip.contact.constants import NEWTON_STEPS, SHARP
+from stickslip.contact.contacts import Contacts
+from stickslip.contact.method import Outcome
 from stickslip.contact.newton import newton_iterations
 from stickslip.contact.pyramid import pyramid_answers
 from stickslip.contact.wedged import wedged_contacts
@@ -33,6 +35,9 @@ RESCUE_ROUNDS = 4  # each with a sharper tolerance
 SHARED_WORK = 3e5  # unknowns^3 beside those of the largest island: about half a millisecond
 HARD_CONTACTS = 2000  # beyond, the direct methods take minutes
 FIRST_EFFORT = 0.1  # nominal seconds of work before laws are looked at that may contradict one another
+QUIET = 1e-10  # least alpha of Newton near to impulses: less moves redundant ones by more than the tolerance
+HELD = 1e-4, 1e-9, 0.3, 4.0  # of the pull to impulses: first, least, its fall, its rise; beside the diagonal of W
+NEAR_ROUNDS, NEAR_STEPS, NEARLY_EXACT, NEAR = 15, 60, 1e-12, 1e-11  # errors: asked for, and that do
 RESISTING_STARTS = 3  # of Newton, each from the best impulses of the one before
 
 
@@ -156,7 +161,9 @@ class Rescue(OpenStep):
         if self.joined(k):
             self._without_restitution(k, None)
             return
-        self._hard_island(k, FIRST_EFFORT)
+        self._near(k)
+        if not self.solved(k):
+            self._hard_island(k, FIRST_EFFORT)
         if not self.solved(k):
             self._with_slips_at_midpoint(k)
         wedged = None if self.solved(k) else wedged_contacts(self.friction_problem(k)[0], True)
@@ -184,6 +191,36 @@ class Rescue(OpenStep):
         size = int(self.begins[k + 1] - self.begins[k])
         most = PILE_EFFORT if self.is_pile(k) else RESCUE_EFFORT
         self._hard_island(k, float(min(most, RESCUE_EFFORT_EACH * (1 + size))))
+
+    def _near(self, k: int) -> None:
+        """Proximal point about the impulses there are: each answer is judged by the measure of the scene.
+
+        The ladder of `contact` asks for the error of a sum over contacts, relative to impulses too.  Redundant contacts
+        hardly reach a tenth of the tolerance in it, and all its rungs are climbed in vain.
+        """
+        if self.is_pile(k):
+            return
+        problem, start = self.friction_problem(k)
+        progress, scale = self.clock(FIRST_EFFORT), problem.mean_diagonal
+
+        def newton(contacts: Contacts, z: np.ndarray, steps: int) -> Outcome:
+            with np.errstate(all="ignore"):  # an iterate that runs away is noticed
+                return newton_iterations(contacts, z.copy(), NEARLY_EXACT, steps, progress, floor=QUIET)
+
+        def answers() -> Iterator[np.ndarray]:
+            z, (a, least, fall, rise) = start, HELD
+            for _ in range(NEAR_ROUNDS):
+                inner = newton(problem.shifted(a * scale, z), z, NEAR_STEPS)
+                if inner.error <= NEAR:
+                    z, a = inner.r, max(fall * a, least)
+                    yield newton(problem, z, NEWTON_STEPS).r
+                    yield z
+                else:
+                    a *= rise
+                if progress.expired:
+                    break
+
+        self.keep_best(k, start, answers())
 
     def _hard_island(self, k: int, effort: float) -> None:
         """Newton, interior point, proximal point and so on, for an island without joints; effort in nominal seconds."""
@@ -280,6 +317,8 @@ class Rescue(OpenStep):
             self._solve_pile(k)
         else:
             self._solve_small(k, False)
+        if not self.solved(k):
+            self._near(k)
         if not self.solved(k):
             self._hard_island(k, FIRST_EFFORT)
         if not self.solved(k) and thorough:

@@ -8,6 +8,7 @@ from stickslip.contact.auto import hard_island
 from stickslip.contact.contacts import contacts_from
 from stickslip.contact.method import Progress
 from stickslip.contact.wedged import wedged_contacts
+from stickslip.scenes import rescue
 
 
 def corner(friction, restitution, velocity=(-1.0, -1.0)):
@@ -159,3 +160,26 @@ def test_touching_balls_do_not_gain_energy(gap, restitution):
     run = scene.simulate(dt=1e-3, t_end=0.01)
     assert run.u[-1, ::3] == pytest.approx([-e, -(e**2), e**2, e], abs=1e-9)
     assert run.certificate.max_energy_gain < 1e-12
+
+
+def test_redundant_contacts_do_not_climb_the_whole_ladder(monkeypatch):
+    """Four corners of a brick met the tolerance in velocities, not a tenth of it as a sum over contacts."""
+    climbed = []
+
+    def counted(*given):
+        climbed.append(given)
+        return hard_island(*given)
+
+    monkeypatch.setattr(rescue, "hard_island", counted)
+    scene = ss.Scene()
+    scene.add_static(ss.HalfSpace((0, 0, 1)), friction=0.3)
+    for k, j in np.ndindex(4, 3):
+        place = (0.201 * j + 0.1 * (k % 2), 0, 0.05 + 0.1 * k)
+        scene.add_body(ss.Box((0.2, 0.1, 0.1)), density=1000, position=place, friction=0.3)
+    scene.add_body(
+        ss.Box((0.2, 0.2, 0.2)), density=3000, position=(0.2, -0.6, 0.2), velocity=(0, 6, 0),
+        orientation=(0.8, 0.36, 0.48, 0), friction=0.3,
+    )  # fmt: skip
+    run = scene.simulate(dt=5e-3, t_end=0.4, tol=1e-10, overlap="keep")
+    assert run.complete and run.certificate.failed_steps == 0, run.status
+    assert len(climbed) <= 1  # four before
