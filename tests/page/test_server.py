@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -785,14 +786,18 @@ def visit(order):
     yield "GET", "/nothing", None, 404
 
 
+MOST_MEMORY = 700e6
+"""Bytes of the server and its processes at any moment; 4 runs of 10,000 requests had 576 to 610 MB at most."""
+
+
 @pytest.mark.slow
 @needs_memory
 @pytest.mark.parametrize("clients", [1, 8])
 def test_memory_stays_with_many_systems(ask, server, clients):
     """10,000 requests of all systems and steppers, by one client and by eight: memory is flat within 50 MB.
 
-    The largest memory of the first tenth, in which as many processes come as may be there, is compared with that of all
-    others.
+    Medians of tenths are compared with that of the first one.  A reading now and then is 100 MB above them, whatever
+    the tenth: three processes at work, and one that was begun for another system.  No reading may reach `MOST_MEMORY`.
     """
     count, order = int(os.environ.get("STICKSLIP_REQUESTS", "10000")), random.Random(1)
     for entry in map(LibraryEntry, entry_names()):
@@ -821,11 +826,14 @@ def test_memory_stays_with_many_systems(ask, server, clients):
                 f"{len(done)} {total / 1e6:.0f} MB, {processes} processes, {time.monotonic() - begin:.0f} s", flush=True
             )
     assert not wrong, wrong[:5]
-    first = max(total for number, total, _ in seen if number <= count // 10)
-    later = max(total for number, total, _ in seen if number > count // 10)
-    print(f"{len(done)} requests: at most {first / 1e6:.0f} MB in the first tenth, {later / 1e6:.0f} MB later")
+    tenths = [[total for number, total, _ in seen if k <= 10 * number / count < k + 1] for k in range(10)]
+    usual = [float(np.median(values)) for values in tenths if values]
+    largest = max(total for _, total, _ in seen)
+    print(
+        f"{len(done)} requests: medians of tenths {[round(x / 1e6) for x in usual]} MB, at most {largest / 1e6:.0f} MB"
+    )
     assert max(processes for *_, processes in seen) <= workers_module.MOST + 2
-    assert later - first < 50e6
+    assert max(usual) - usual[0] < 50e6 and largest < MOST_MEMORY
 
 
 def test_times_beyond_all_bounds_are_answered(ask):

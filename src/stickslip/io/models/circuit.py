@@ -13,7 +13,7 @@ from stickslip.circuits.signals import PWM
 from stickslip.io.models.expressions import parse
 from stickslip.io.models.fields import Place
 from stickslip.io.models.layout import checked_content
-from stickslip.io.models.toml_text import ModelError, key_lines, read_toml
+from stickslip.io.models.toml_text import ModelError, key_lines, parse_toml, read_text, read_toml
 
 KIND = "circuit"
 MOST_ELEMENTS, MOST_FORMULAS, MOST_CHARACTERS = 300, 40, 1500
@@ -37,7 +37,10 @@ def is_circuit_file(name: str) -> bool:
     if not (name.endswith(".toml") or Path(name).is_file()):
         return False
     try:
-        return read_toml(name)[0].get("kind") == KIND
+        text = read_text(name)
+        if KIND not in text and "\\" not in text:  # as no circuit's: a large file is parsed once
+            return False
+        return parse_toml(text, name).get("kind") == KIND
     except ValueError:
         return False
 

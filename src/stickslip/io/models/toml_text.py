@@ -44,12 +44,18 @@ class ModelError(ValueError):
 
 def read_toml(path: str | Path) -> tuple[dict[str, Any], str]:
     """The content and the text of a TOML file, or `ModelError`."""
+    text = read_text(path)
+    return parse_toml(text, str(path)), text
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a TOML file, or `ModelError`."""
     path = file_path(path, "path")
     try:
         content = read_regular(path, LARGEST_FILE)
         if len(content) > LARGEST_FILE:
             raise ModelError(f"{path} has {path.stat().st_size} bytes, a model file at most {LARGEST_FILE}.")
-        text = content.decode("utf-8-sig")  # editors of Windows begin files with a byte order mark
+        return content.decode("utf-8-sig")  # editors of Windows begin files with a byte order mark
     except NotRegular as problem:
         raise ModelError(str(problem).replace("a regular file", "a model file, or of a library system")) from None
     except FileNotFoundError:
@@ -58,7 +64,6 @@ def read_toml(path: str | Path) -> tuple[dict[str, Any], str]:
         raise ModelError(f"{path} is not a text file in UTF-8 (byte {problem.start}).") from None
     except OSError as problem:
         raise ModelError(f"{path} cannot be read: {problem.strerror or problem}.") from None
-    return parse_toml(text, str(path)), text
 
 
 def parse_toml(text: str, name: str) -> dict[str, Any]:
